@@ -1,0 +1,46 @@
+# `make run` plays the story on the embedded default; `make test` proves it. Both set up what they need.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup setup-dev run test check bench lock format clean
+
+setup: .venv/.installed
+setup-dev: .venv/.installed-dev
+
+.venv/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %s" % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/.installed-dev: requirements-dev.lock .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	touch $@
+
+run: setup
+	$(BIN)/borrower-memory demo --stay
+
+check: setup-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -m "not process and not benchmark"
+
+test: check
+	$(BIN)/pytest -m "process"
+
+bench: setup-dev
+	$(BIN)/pytest -m benchmark -s
+
+format: setup-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: setup-dev
+	$(BIN)/uv pip compile pyproject.toml --universal --group build --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --universal --group build --group dev -c requirements.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-dev.lock
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
