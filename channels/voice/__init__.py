@@ -1,0 +1,1 @@
+"""The voice channel: its agent's flow, and one module for each vendor of calls."""
