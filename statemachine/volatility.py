@@ -1,0 +1,147 @@
+"""How long a thing that was said or read stays true: every kind of fact, every tool and every writer in one table.
+
+The question to ask of a new row is the one of DESIGN 11: *would repeating this later, out of context, ever be wrong?*
+It is about meaning, not about the name of a call. What is in no table is live.
+
+This module must not know texts, turns or records: it answers for names only.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Volatility(StrEnum):
+    """DESIGN 11: true only when read; happened and stays true; changes only when the borrower changes it."""
+
+    LIVE = "live"
+    EVENT = "event"
+    STABLE = "stable"
+
+
+class Kind(StrEnum):
+    """The kinds of fact that API 3 names. A fact of any other kind is not kept."""
+
+    PREFERRED_CONTACT_TIME = "preferred_contact_time"
+    PREFERRED_CHANNEL = "preferred_channel"
+    PREFERRED_LANGUAGE = "preferred_language"
+    INCOME_DAY = "income_day"
+    EMPLOYMENT = "employment"
+    HOUSEHOLD = "household"
+    GOAL = "goal"
+    REASON_FOR_DELAY = "reason_for_delay"
+    REQUEST = "request"
+    COMPLAINT = "complaint"
+    PAYMENT_METHOD = "payment_method"
+    PAYER = "payer"
+    MANDATE = "mandate"
+    SETTLEMENT_REQUEST = "settlement_request"
+    ALLOCATION = "allocation"
+    BALANCE = "balance"
+    AMOUNT_PENDING = "amount_pending"
+    DAYS_PAST_DUE = "days_past_due"
+    OUTSTANDING_STEP = "outstanding_step"
+    OFFER = "offer"
+
+
+@dataclass(frozen=True, slots=True)
+class FactKind:
+    """What holds for one kind of fact.
+
+    `lifetime_days`: days from its observation until it expires; None: until it is changed or forgotten; 0: never kept.
+    `inferred_allowed`: whether a summary may teach it, or `fact.stated` alone.
+    """
+
+    volatility: Volatility
+    lifetime_days: int | None
+    inferred_allowed: bool
+
+
+LIFETIME_DAYS = 180
+GOAL_LIFETIME_DAYS = 90
+
+_OF_THE_BORROWER = FactKind(Volatility.STABLE, LIFETIME_DAYS, inferred_allowed=True)
+_GOAL = FactKind(Volatility.STABLE, GOAL_LIFETIME_DAYS, inferred_allowed=True)
+_HAPPENED = FactKind(Volatility.EVENT, LIFETIME_DAYS, inferred_allowed=True)
+# These move money or change how it is booked: a model never infers them (DESIGN 11), and API 3 names no lifetime.
+_STATED_ONLY = FactKind(Volatility.STABLE, None, inferred_allowed=False)
+_NEVER_KEPT = FactKind(Volatility.LIVE, 0, inferred_allowed=False)
+
+FACT_KINDS: Mapping[str, FactKind] = MappingProxyType(
+    {
+        Kind.PREFERRED_CONTACT_TIME: _OF_THE_BORROWER,
+        Kind.PREFERRED_CHANNEL: _OF_THE_BORROWER,
+        Kind.PREFERRED_LANGUAGE: _OF_THE_BORROWER,
+        Kind.INCOME_DAY: _OF_THE_BORROWER,
+        Kind.EMPLOYMENT: _OF_THE_BORROWER,
+        Kind.HOUSEHOLD: _OF_THE_BORROWER,
+        Kind.GOAL: _GOAL,
+        Kind.REASON_FOR_DELAY: _HAPPENED,
+        Kind.REQUEST: _HAPPENED,
+        Kind.COMPLAINT: _HAPPENED,
+        Kind.PAYMENT_METHOD: _STATED_ONLY,
+        Kind.PAYER: _STATED_ONLY,
+        Kind.MANDATE: _STATED_ONLY,
+        Kind.SETTLEMENT_REQUEST: _STATED_ONLY,
+        Kind.ALLOCATION: _STATED_ONLY,
+        Kind.BALANCE: _NEVER_KEPT,
+        Kind.AMOUNT_PENDING: _NEVER_KEPT,
+        Kind.DAYS_PAST_DUE: _NEVER_KEPT,
+        Kind.OUTSTANDING_STEP: _NEVER_KEPT,
+        Kind.OFFER: _NEVER_KEPT,
+    }
+)
+
+# A tool is what an agent's turn was answered from (`turns[].tools`). Tenants name theirs as they like and a name proves
+# nothing: even one that sends a link may answer with a balance. So only our own writes stand here, which answer that
+# something was taken; our own reads hold live values and are live like everything else.
+TOOLS: Mapping[str, Volatility] = MappingProxyType(
+    {
+        "post_summary": Volatility.EVENT,
+        "post_event": Volatility.EVENT,
+    }
+)
+
+# The kinds of block in a context answer (API 10), by who writes them. Instructions may be replayed, measurements never.
+WRITERS: Mapping[str, Volatility] = MappingProxyType(
+    {
+        "instruction": Volatility.STABLE,
+        "conversation": Volatility.EVENT,
+        "question": Volatility.EVENT,
+        "reading": Volatility.LIVE,
+    }
+)
+
+_WORST_FIRST = (Volatility.LIVE, Volatility.EVENT, Volatility.STABLE)
+
+
+def volatility_of(kind: str) -> Volatility:
+    """The volatility of a kind of fact; unknown is live (DESIGN 11)."""
+    known = FACT_KINDS.get(kind)
+    return known.volatility if known else Volatility.LIVE
+
+
+def tool_volatility(tool: str) -> Volatility:
+    """The volatility of an answer drawn from the tool of this name; unknown is live."""
+    return TOOLS.get(tool, Volatility.LIVE)
+
+
+def writer_volatility(writer: str) -> Volatility:
+    """The volatility of a block that the writer of this name wrote; unknown is live."""
+    return WRITERS.get(writer, Volatility.LIVE)
+
+
+def worst(volatilities: Iterable[Volatility]) -> Volatility:
+    """The one that spoils the rest: live before event before stable. Of none nothing is known: live."""
+    given = frozenset(volatilities)
+    return next((each for each in _WORST_FIRST if each in given), Volatility.LIVE)
+
+
+def _check_exhaustive() -> None:
+    missing = frozenset(Kind) ^ frozenset(FACT_KINDS)
+    if missing:
+        raise RuntimeError(f"FACT_KINDS and Kind differ in {sorted(missing)}")
+
+
+_check_exhaustive()

@@ -1,0 +1,65 @@
+"""Volatility: the table of API 3, row by row, and what is in no table."""
+
+import itertools
+
+import pytest
+
+from statemachine.volatility import (
+    FACT_KINDS,
+    TOOLS,
+    WRITERS,
+    FactKind,
+    Kind,
+    Volatility,
+    tool_volatility,
+    volatility_of,
+    worst,
+    writer_volatility,
+)
+
+OF_API_3 = {
+    "preferred_contact_time preferred_channel preferred_language income_day employment household": (
+        FactKind(Volatility.STABLE, 180, True)
+    ),
+    "goal": FactKind(Volatility.STABLE, 90, True),
+    "reason_for_delay request complaint": FactKind(Volatility.EVENT, 180, True),
+    "payment_method payer mandate settlement_request allocation": FactKind(Volatility.STABLE, None, False),
+    "balance amount_pending days_past_due outstanding_step offer": FactKind(Volatility.LIVE, 0, False),
+}
+
+
+def test_the_table_is_the_one_of_the_contract() -> None:
+    told = {kind: row for kinds, row in OF_API_3.items() for kind in kinds.split()}
+    assert dict(FACT_KINDS) == told
+    assert set(FACT_KINDS) == set(Kind)
+
+
+@pytest.mark.parametrize("kind", ["", "note", "Balance", "preferred_colour", "balance "])
+def test_an_unknown_kind_is_live(kind: str) -> None:
+    assert volatility_of(kind) is Volatility.LIVE
+
+
+def test_no_kind_that_a_model_may_teach_is_live() -> None:
+    assert not [kind for kind, row in FACT_KINDS.items() if row.inferred_allowed and row.volatility is Volatility.LIVE]
+
+
+def test_unknown_tools_and_writers_are_live() -> None:
+    assert tool_volatility("get_dues") is Volatility.LIVE
+    assert writer_volatility("somebody") is Volatility.LIVE
+
+
+def test_known_tools_and_writers_answer_with_their_row() -> None:
+    assert {name: tool_volatility(name) for name in TOOLS} == dict(TOOLS)
+    assert {name: writer_volatility(name) for name in WRITERS} == dict(WRITERS)
+
+
+def test_the_worst_spoils_the_rest_in_any_order() -> None:
+    live, event, stable = Volatility.LIVE, Volatility.EVENT, Volatility.STABLE
+    for some in itertools.permutations((live, event, stable)):
+        assert worst(some) is live
+    assert worst([stable, event, stable]) is event
+    assert worst([stable]) is stable
+
+
+def test_without_provenance_nothing_is_known() -> None:
+    assert worst([]) is Volatility.LIVE
