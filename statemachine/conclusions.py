@@ -1,0 +1,229 @@
+"""The shapes of what is concluded about a borrower; computed by `state`, never stored as truth, never merged back.
+
+Fields bear the names of the API and go out as they are. Money is a `Decimal` with its currency's decimals; times are aware and
+in UTC; dates are plain dates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Literal
+
+Status = Literal["open", "paid", "closed", "unknown"]
+PromiseOutcome = Literal["open", "kept", "partly_kept", "broken", "retracted", "replaced"]
+STAGES = ("empty", "negotiation", "committed", "reminded", "link_shared", "paid")
+"""The journey as ops sees it; an answer's stage is the last of these that holds (API 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A commitment in a cycle (API 6, 7). Two or more candidates and no value: unsettled, to be read back."""
+
+    promise_id: str
+    status: Literal["proposed", "confirmed"]
+    amount: Decimal | None
+    currency: str | None
+    due_date: date | None
+    amount_candidates: tuple[Decimal, ...]
+    due_date_candidates: tuple[date, ...]
+    outcome: PromiseOutcome
+    overdue: bool
+    channel: str
+    conversation_id: str
+    at: datetime
+    grounding: Literal["quoted", "unchecked"]
+    quote: str | None = None
+    said: str | None = None
+    kept_amount: Decimal | None = None
+    """What was paid towards it by the end of its due date."""
+    replaced_at: datetime | None = None
+    replaced_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    event_id: str
+    at: datetime
+    channel: str | None
+    message_id: str | None
+    outcome: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    value: bool
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """ "I have paid": to be checked before asking again, never a payment."""
+
+    amount: Decimal | None
+    currency: str | None
+    paid_on: date | None
+    quote: str | None
+    said: str | None
+    channel: str
+    conversation_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    at: datetime | None
+    at_said: str | None
+    quote: str | None
+    channel: str
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    payment_ref: str
+    event_id: str
+    at: datetime
+    amount: Decimal
+    received: Decimal
+    currency: str
+    settles: bool
+    disputed_amounts: tuple[Decimal, ...]
+    """Other amounts that were stated for the same reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """One due of one loan, or an implicit one before any opening: then `cycle_id` is null."""
+
+    cycle_id: str | None
+    loan_id: str | None
+    attempt: int
+    status: Status
+    opened_at: datetime | None
+    due_date: date | None
+    amount_due: Decimal | None
+    received: Decimal
+    outstanding: Decimal | None
+    currency: str
+    stage: str
+    promise: Promise | None
+    """The promise in force; null at rung none."""
+    counter_proposals: tuple[Promise, ...]
+    history: tuple[Promise, ...]
+    payment_claim: Claim | None
+    reminded: Flag
+    payment_link_shared: Flag
+    payment_confirmed: Flag
+    contact_made: bool
+    informed: bool
+    contact_attempts: int
+    broken_at: tuple[datetime, ...]
+    """When its counted breaks took effect: attempt n + 1 starts at the n-th."""
+    payments: tuple[Payment, ...]
+    promise_overdue_at: datetime | None
+    """When a promise in force that is not kept goes past its due date, in the borrower's zone."""
+
+    @property
+    def is_over(self) -> bool:
+        """Paid, closed or unknown: nobody is asked for money in it."""
+        return self.status != "open"
+
+    @property
+    def rung(self) -> str:
+        return self.promise.status if self.promise else "none"
+
+    @property
+    def promise_stands(self) -> bool:
+        """Not broken, not kept, its due date not past (DESIGN 8)."""
+        return self.promise is not None and self.promise.outcome in ("open", "partly_kept") and not self.promise.overdue
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    holds: bool
+    verified_at: datetime | None
+    expires_at: datetime | None
+    method: str | None
+    channel: str | None
+
+
+NO_IDENTITY = Identity(False, None, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIdentifier:
+    kind: str
+    value: str
+    verified_at: datetime | None
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    kind: str
+    reason: str | None
+    loan_id: str | None
+    placed_at: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OptOut:
+    channel: str
+    purpose: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    fact_id: str
+    kind: str
+    text: str
+    about: str
+    source: Literal["stated", "inferred"]
+    volatility: str
+    observed_at: datetime
+    expires_at: datetime | None
+    conversation_id: str | None
+    quote: str | None = None
+    grounding: str = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation by its highest revision; `prose` while it is among the newest that are kept in words."""
+
+    channel: str
+    conversation_id: str
+    event_id: str
+    revision: int
+    at: datetime
+    outcome: str | None
+    contact: bool
+    disposition: str | None
+    reached: str | None
+    step: str | None
+    third_party: str | None
+    direction: str | None
+    language: str | None
+    agent: str | None
+    resume_id: str | None
+    entered_state: str | None
+    prose: str | None
+    amounts: tuple[Decimal, ...]
+    loan_id: str | None
+    cycle_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StartedConversation:
+    """Begun, and no summary has followed."""
+
+    channel: str
+    conversation_id: str
+    event_id: str
+    at: datetime
+    direction: str | None
+    loan_id: str | None

@@ -1,0 +1,489 @@
+"""Cycles and attempts: which due a piece of evidence belongs to, and what became of each due (DESIGN 4.6, 5, 6).
+
+Theory of operation. Nothing is attributed when it is stored. A `Calendar` of the openings known now places each element: by
+the cycle it names, else by the loan it names and its time, else by its time alone. So an opening that is reported late still
+sorts everything right. Within a cycle a break is a *mark*: it names the due date of the promise it breaks, and the promises
+for that date and everything said before the first of them no longer count. What counts is then the strongest commitment.
+
+Whether a break has an effect depends on payments and can only be undone, never caused, by another summary; that is what
+keeps the fourth law (no summary lowers a rung or clears a flag).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from statemachine.conclusions import Cycle, Evidence, Flag, Payment, Promise, PromiseOutcome, Status
+from statemachine.ladder import differs, names_terms, rung_of, strength
+from statemachine.money import quantised
+from statemachine.record import (
+    CommitmentSaid,
+    CycleBegun,
+    CycleEnded,
+    Key,
+    MessageReported,
+    PaymentMade,
+    PaymentUndone,
+    PromiseFailed,
+    PromiseWithdrawn,
+)
+
+Ref: TypeAlias = tuple[str | None, str | None]
+"""A cycle: its loan and its id; the id is null for the implicit cycle before any opening."""
+
+STANDING_OUTCOMES = ("sent", "delivered", "read")
+_RANK = {"attempted": 0, "sent": 1, "failed": 2, "delivered": 3, "read": 4}
+ZERO = Decimal(0)
+_FAR = datetime.max.replace(tzinfo=UTC)
+
+
+# -- attribution ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A cycle's opening: the earliest statement opens it, the newest gives date and amount."""
+
+    loan_id: str
+    cycle_id: str
+    key: Key
+    due_date: date
+    amount_due: Decimal
+    currency: str
+
+    @property
+    def ref(self) -> Ref:
+        return (self.loan_id, self.cycle_id)
+
+
+class Calendar:
+    """The openings known, and where evidence belongs. `loans` are all the loans that any evidence names."""
+
+    __slots__ = ("by_loan", "by_ref", "loans", "openings")
+
+    def __init__(self, begun: Iterable[CycleBegun], loans: frozenset[str]) -> None:
+        stated: dict[Ref, list[CycleBegun]] = defaultdict(list)
+        for element in begun:
+            stated[(element.loan_id, element.cycle_id)].append(element)
+        self.openings = sorted((_opening(ref, s) for ref, s in stated.items()), key=lambda o: (o.key, o.ref))
+        self.by_ref = {o.ref: o for o in self.openings}
+        self.by_loan: dict[str, list[Opening]] = defaultdict(list)
+        for opening in self.openings:
+            self.by_loan[opening.loan_id].append(opening)
+        self.loans = loans
+
+    def place(self, loan_id: str | None, cycle_id: str | None, at: datetime) -> tuple[Ref, ...]:
+        """The cycles in which evidence counts: one, but for evidence before any opening that names no loan."""
+        if cycle_id is not None:
+            return (self._named(loan_id, cycle_id, at),)
+        if loan_id is not None:
+            opened = [o for o in self.by_loan.get(loan_id, ()) if o.key[0] <= at]
+            return (opened[-1].ref if opened else (loan_id, None),)
+        opened = [o for o in self.openings if o.key[0] <= at]
+        if opened:
+            return (opened[-1].ref,)
+        return ((None, None), *((loan, None) for loan in sorted(self.loans)))
+
+    def place_payment(self, loan_id: str | None, cycle_id: str | None, at: datetime) -> tuple[Ref, ...]:
+        """As `place`; but a payment that names no loan counts in no implicit cycle while several loans are known."""
+        refs = self.place(loan_id, cycle_id, at)
+        return refs if len(refs) <= 2 else ()
+
+    def _named(self, loan_id: str | None, cycle_id: str, at: datetime) -> Ref:
+        if loan_id is not None:
+            return (loan_id, cycle_id)
+        alike = [o for o in self.openings if o.cycle_id == cycle_id]
+        opened = [o for o in alike if o.key[0] <= at]
+        return opened[-1].ref if opened else alike[0].ref if alike else (None, cycle_id)
+
+    def current(self, loan_id: str | None, is_open: Callable[[Ref], bool]) -> Ref:
+        """What a read means (DESIGN 6): the loan's cycle last opened; without a loan, the newest still open one."""
+        if loan_id is not None:
+            opened = self.by_loan.get(loan_id)
+            return opened[-1].ref if opened else (loan_id, None)
+        newest = sorted((opened[-1] for opened in self.by_loan.values()), key=lambda o: (o.key, o.ref))
+        if newest:
+            return next((o.ref for o in reversed(newest) if is_open(o.ref)), newest[-1].ref)
+        return (next(iter(self.loans)), None) if len(self.loans) == 1 else (None, None)
+
+
+def _opening(ref: Ref, stated: Sequence[CycleBegun]) -> Opening:
+    first, last = min(stated, key=lambda e: e.key), max(stated, key=lambda e: e.key)
+    return Opening(first.loan_id, first.cycle_id, first.key, last.due_date, last.amount_due, last.currency)
+
+
+# -- what a cycle holds --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Holding:
+    """The evidence placed in one cycle."""
+
+    commitments: list[CommitmentSaid] = field(default_factory=list)
+    messages: list[list[MessageReported]] = field(default_factory=list)
+    payments: list[Payment] = field(default_factory=list)
+    reversed_at: list[datetime] = field(default_factory=list)
+    closings: list[CycleEnded] = field(default_factory=list)
+    breaks: list[PromiseFailed] = field(default_factory=list)
+    withdrawals: list[PromiseWithdrawn] = field(default_factory=list)
+    contact_made: bool = False
+    reached_inform: bool = False
+    contact_attempts: int = 0
+
+
+def payments_of(
+    made: Iterable[PaymentMade], undone: Iterable[PaymentUndone]
+) -> list[tuple[PaymentMade, Payment, list[datetime]]]:
+    """Each payment reference once: its newest statement, less what was reversed; with the times of its reversals."""
+    stated: dict[str, list[PaymentMade]] = defaultdict(list)
+    back: dict[str, list[PaymentUndone]] = defaultdict(list)
+    for element in made:
+        stated[element.payment_ref].append(element)
+    for reversal in undone:
+        back[reversal.payment_ref].append(reversal)
+    result = []
+    for ref in sorted(stated):
+        newest = max(stated[ref], key=lambda e: e.key)
+        reversals = [u for u in back[ref] if u.currency in (None, newest.currency)]
+        returned = sum((newest.amount if u.amount is None else u.amount for u in reversals), ZERO)
+        others = {e.amount for e in stated[ref]} - {newest.amount}
+        payment = Payment(
+            payment_ref=ref,
+            event_id=newest.event_id,
+            at=newest.at,
+            amount=newest.amount,
+            received=max(ZERO, newest.amount - returned),
+            currency=newest.currency,
+            settles=newest.settles and not returned,
+            disputed_amounts=tuple(sorted(others)),
+        )
+        result.append((newest, payment, [u.at for u in reversals]))
+    return result
+
+
+def end_of_day(day: date, zone: str) -> datetime:
+    """The first instant after a date in a zone, in UTC: a due date is past from then on."""
+    if day >= date(9999, 12, 30):
+        return _FAR
+    return datetime.combine(day + timedelta(days=1), time(), _zone(zone)).astimezone(UTC)
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
+
+
+# -- what became of it ---------------------------------------------------------------------------------------
+
+
+def conclude(
+    ref: Ref,
+    holding: Holding,
+    opening: Opening | None,
+    *,
+    now: datetime,
+    zone: str,
+    currency: str,
+    lost_up_to: datetime | None,
+) -> Cycle:
+    """All that is known of one cycle but its claim and stage of words; `lost_up_to` is the newest evidence let go."""
+    currency = opening.currency if opening else _currency_of(holding, currency)
+    payments = [p for p in holding.payments if p.currency == currency]
+    fate = _fate(holding, payments, opening, zone)
+    received = sum((p.received for p in payments), ZERO)
+    force = fate.in_force
+    promised = force.amount if force and force.currency == currency else None
+    due = opening.amount_due if opening else promised
+    paid = any(p.settles for p in payments) or (due is not None and received >= due > 0)
+    status: Status = "open"
+    if lost_up_to is not None and (opening is None or opening.key[0] <= lost_up_to):
+        status = "unknown"
+    elif paid:
+        status = "paid"
+    elif _is_closed(holding):
+        status = "closed"
+    last_break = fate.broken_at[-1] if fate.broken_at else None
+    reminded, link = (_message_flag(holding.messages, a, last_break) for a in ("reminder", "payment_link"))
+    promise = _promise(force, fate, payments, opening, now, zone) if force else None
+    counters = [c for c in fate.alive if force and _is_counter(c, force)]
+    stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
+    overdue_at = None
+    if promise and promise.due_date and promise.outcome in ("open", "partly_kept"):
+        overdue_at = end_of_day(promise.due_date, zone)
+    return Cycle(
+        cycle_id=ref[1],
+        loan_id=ref[0],
+        attempt=1 + len(fate.broken_at),
+        status=status,
+        opened_at=opening.key[0] if opening else None,
+        due_date=opening.due_date if opening else None,
+        amount_due=quantised(opening.amount_due, currency) if opening else None,
+        received=quantised(received, currency),
+        outstanding=quantised(max(ZERO, opening.amount_due - received), currency) if opening else None,
+        currency=currency,
+        stage=stage,
+        promise=promise,
+        counter_proposals=tuple(
+            _promise(c, fate, payments, opening, now, zone) for c in sorted(counters, key=_time, reverse=True)
+        ),
+        history=tuple(_history(fate, payments, opening, now, zone)),
+        payment_claim=None,
+        reminded=reminded,
+        payment_link_shared=link,
+        payment_confirmed=_payment_flag(payments),
+        contact_made=holding.contact_made,
+        informed=holding.reached_inform or bool(holding.commitments),
+        contact_attempts=holding.contact_attempts,
+        broken_at=tuple(fate.broken_at),
+        payments=tuple(sorted(holding.payments, key=lambda p: (p.at, p.event_id))),
+        promise_overdue_at=overdue_at,
+    )
+
+
+@dataclass(slots=True)
+class _Fate:
+    """What became of each commitment of a cycle. `alive` has one per conversation, the strongest."""
+
+    alive: list[CommitmentSaid]
+    in_force: CommitmentSaid | None
+    broken: list[CommitmentSaid]
+    retracted: list[CommitmentSaid]
+    replaced: list[tuple[CommitmentSaid, CommitmentSaid]]
+    broken_at: list[datetime]
+    kept: Callable[[CommitmentSaid], bool]
+
+
+def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None, zone: str) -> _Fate:
+    def kept(said: CommitmentSaid) -> bool:
+        target = _target(said, opening)
+        return target is not None and _paid_towards(said, payments, zone) >= target
+
+    killed: dict[Key, datetime] = {}
+    broken: dict[Key, CommitmentSaid] = {}
+    broken_at: list[datetime] = []
+    seen: set[date] = set()
+    for mark in sorted(holding.breaks, key=lambda e: e.key):
+        effect = _effect(mark, holding.commitments, killed, kept, seen)
+        if effect is None:
+            continue
+        dead, failed = effect
+        broken_at.append(mark.at)
+        for said in dead:
+            killed.setdefault(said.key, mark.at)
+        broken |= {c.key: c for c in failed if killed[c.key] == mark.at}
+    retracted = _retracted(holding, killed)
+    alive = _strongest_each(c for c in holding.commitments if c.key not in killed and c.key not in retracted)
+    in_force = max(alive, key=strength, default=None)
+    dead_others = [
+        c
+        for c in _strongest_each(c for c in holding.commitments if c.key in killed and c.key not in retracted)
+        if c.key not in broken
+    ]
+    replaced = [
+        (c, by)
+        for c in (*alive, *dead_others)
+        if c is not in_force and (by := _replacement(c, holding.commitments)) is not None
+    ]
+    return _Fate(
+        alive=alive,
+        in_force=in_force,
+        broken=_strongest_each(c for c in broken.values() if c.key not in retracted),
+        retracted=_strongest_each(c for c in holding.commitments if c.key in retracted),
+        replaced=replaced,
+        broken_at=broken_at,
+        kept=kept,
+    )
+
+
+def _effect(
+    mark: PromiseFailed,
+    commitments: Sequence[CommitmentSaid],
+    killed: dict[Key, datetime],
+    kept: Callable[[CommitmentSaid], bool],
+    seen: set[date],
+) -> tuple[list[CommitmentSaid], list[CommitmentSaid]] | None:
+    """What no longer counts by this break, and what it broke; `None` when it has no effect (DESIGN 4.6)."""
+    said = [c for c in commitments if c.at <= mark.at]
+    if mark.due_date is None:
+        alive = [c for c in said if c.key not in killed]
+        if any(kept(c) for c in alive):
+            return None
+        current = max(alive, key=strength, default=None)
+        return said, [current] if current else []
+    if mark.due_date in seen:
+        return None
+    seen.add(mark.due_date)
+    named = [c for c in said if c.due_date == mark.due_date]
+    if any(kept(c) for c in named):
+        return None
+    if not named:
+        return said, []
+    first = min(c.at for c in named)
+    return [c for c in said if c.at < first or c.due_date == mark.due_date], named
+
+
+def _retracted(holding: Holding, killed: dict[Key, datetime]) -> set[Key]:
+    """The commitments that a person took off the record: a named conversation's, else those of the current promise."""
+    gone: set[Key] = set()
+    for mark in sorted(holding.withdrawals, key=lambda e: e.key):
+        said = [c for c in holding.commitments if c.at <= mark.at and c.key not in gone]
+        if mark.conversation_id is not None:
+            targets = {
+                (c.channel, c.conversation_id)
+                for c in said
+                if c.conversation_id == mark.conversation_id and mark.channel in (None, c.channel)
+            }
+        else:
+            current = max((c for c in said if killed.get(c.key, _FAR) > mark.at), key=strength, default=None)
+            targets = {(current.channel, current.conversation_id)} if current else set()
+        gone |= {c.key for c in said if (c.channel, c.conversation_id) in targets}
+    return gone
+
+
+def _strongest_each(commitments: Iterable[CommitmentSaid]) -> list[CommitmentSaid]:
+    """One commitment a conversation: its strongest counts once."""
+    best: dict[tuple[str, str], CommitmentSaid] = {}
+    for said in commitments:
+        conversation = (said.channel, said.conversation_id)
+        if conversation not in best or strength(said) > strength(best[conversation]):
+            best[conversation] = said
+    return sorted(best.values(), key=_time)
+
+
+def _replacement(said: CommitmentSaid, commitments: Iterable[CommitmentSaid]) -> CommitmentSaid | None:
+    """The first later commitment of another conversation that is stronger."""
+    later = (
+        c
+        for c in commitments
+        if c.key > said.key
+        and strength(c) > strength(said)
+        and (c.channel, c.conversation_id) != (said.channel, said.conversation_id)
+    )
+    return min(later, key=_time, default=None)
+
+
+def _is_counter(said: CommitmentSaid, force: CommitmentSaid) -> bool:
+    """A later claim that does not win and names other terms stands beside the promise in force (DESIGN 4.4)."""
+    return said is not force and said.key > force.key and names_terms(said) and differs(said, force)
+
+
+def _time(said: CommitmentSaid) -> Key:
+    return said.key
+
+
+def _target(said: CommitmentSaid, opening: Opening | None) -> Decimal | None:
+    """What has to be paid for a promise to be kept: its amount; of one that names none, the due."""
+    if said.amount is not None:
+        return said.amount
+    return opening.amount_due if opening and not said.amount_candidates else None
+
+
+def _paid_towards(said: CommitmentSaid, payments: Iterable[Payment], zone: str) -> Decimal:
+    until = end_of_day(said.due_date, zone) if said.due_date else _FAR
+    return sum((p.received for p in payments if said.at <= p.at < until and said.currency in (None, p.currency)), ZERO)
+
+
+def _promise(
+    said: CommitmentSaid,
+    fate: _Fate,
+    payments: Sequence[Payment],
+    opening: Opening | None,
+    now: datetime,
+    zone: str,
+) -> Promise:
+    paid = _paid_towards(said, payments, zone)
+    kept = fate.kept(said)
+    past = said.due_date is not None and end_of_day(said.due_date, zone) <= now
+    currency = said.currency or (opening.currency if opening else None)
+    return Promise(
+        promise_id=f"{said.channel}:{said.conversation_id}",
+        status=rung_of(said),  # type: ignore[arg-type]
+        amount=None if said.amount is None else quantised(said.amount, currency or ""),
+        currency=currency,
+        due_date=said.due_date,
+        amount_candidates=tuple(quantised(a, currency or "") for a in said.amount_candidates),
+        due_date_candidates=said.due_date_candidates,
+        outcome="kept" if kept else "partly_kept" if paid > 0 else "open",
+        overdue=past and not kept,
+        channel=said.channel,
+        conversation_id=said.conversation_id,
+        at=said.at,
+        grounding=said.grounding,
+        quote=said.quote,
+        said=said.terms_said,
+        kept_amount=quantised(paid, currency or ""),
+    )
+
+
+def _history(
+    fate: _Fate, payments: Sequence[Payment], opening: Opening | None, now: datetime, zone: str
+) -> list[Promise]:
+    """Promises no longer in force, oldest first, each with what became of it."""
+
+    def past(said: CommitmentSaid) -> Promise:
+        return replace(_promise(said, fate, payments, opening, now, zone), overdue=False)
+
+    ended = [(c, replace(past(c), outcome="broken")) for c in fate.broken]
+    ended += [(c, replace(past(c), outcome="retracted")) for c in fate.retracted]
+    for said, by in fate.replaced:
+        promise = past(said)
+        outcome: PromiseOutcome = "kept" if promise.outcome == "kept" else "replaced"
+        by_id = f"{by.channel}:{by.conversation_id}"
+        ended.append((said, replace(promise, outcome=outcome, replaced_at=by.at, replaced_by=by_id)))
+    return [promise for _, promise in sorted(ended, key=lambda pair: pair[0].key)]
+
+
+def _is_closed(holding: Holding) -> bool:
+    """Closed by the lender's word, until a reversal opens it again (DESIGN 6)."""
+    closed_at = max((c.at for c in holding.closings), default=None)
+    return closed_at is not None and not any(at >= closed_at for at in holding.reversed_at)
+
+
+def _currency_of(holding: Holding, default: str) -> str:
+    """An implicit cycle is counted in the currency of its payments, else of its promise, else of the policy."""
+    for payment in holding.payments:
+        return payment.currency
+    for said in holding.commitments:
+        if said.currency:
+            return said.currency
+    return default
+
+
+def _message_flag(messages: Iterable[list[MessageReported]], action: str, since: datetime | None) -> Flag:
+    """True while any message of the attempt stands at sent, delivered or read; the newest such message is the evidence."""
+    standing = []
+    for reports in messages:
+        if reports[0].action != action or (since is not None and reports[0].at < since):
+            continue
+        top = max(reports, key=lambda e: (_RANK[e.outcome], e.key))
+        if top.outcome in STANDING_OUTCOMES:
+            standing.append(top)
+    if not standing:
+        return Flag(False, None)
+    top = max(standing, key=lambda e: e.key)
+    return Flag(True, Evidence(top.event_id, top.at, top.channel, top.message_id, top.outcome))
+
+
+def _payment_flag(payments: Iterable[Payment]) -> Flag:
+    received = [p for p in payments if p.received > 0]
+    if not received:
+        return Flag(False, None)
+    newest = max(received, key=lambda p: (p.at, p.event_id))
+    return Flag(True, Evidence(newest.event_id, newest.at, None, None, None))
+
+
+def _stage(status: Status, link: bool, reminded: bool, promised: bool, contact: bool) -> str:
+    """The first that is true (API 5)."""
+    if status == "paid":
+        return "paid"
+    return next(
+        (stage for stage, holds in (("link_shared", link), ("reminded", reminded), ("committed", promised)) if holds),
+        "negotiation" if contact else "empty",
+    )

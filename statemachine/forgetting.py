@@ -1,0 +1,97 @@
+"""Words that were forgotten, taken out of the elements that hold them (DESIGN 11, "Forgetting").
+
+A tombstone has no words, only keyed hashes of folded ones. An element up to the tombstone's time that holds such words
+loses the text they stand in; it keeps its place: its key and its keyed hash. Cleaning twice is cleaning once, and the order
+of tombstones does not matter, so a record is the same whenever the request arrived. Money, flags, holds and stops stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from statemachine.grounding import folded
+from statemachine.record import (
+    CallbackSaid,
+    ClaimSaid,
+    CommitmentSaid,
+    ConversationTold,
+    FactSaid,
+    FactStatedOnce,
+    Hasher,
+    HoldSet,
+    IdentifierFact,
+    PromiseWithdrawn,
+    ProseTold,
+    Tombstone,
+)
+
+TEXTS: dict[type, tuple[str, ...]] = {
+    CommitmentSaid: ("quote", "terms_said"),
+    ConversationTold: ("agent", "disposition", "third_party"),
+    HoldSet: ("reason",),
+    IdentifierFact: ("reason",),
+    PromiseWithdrawn: ("reason",),
+}
+"""Where elements hold free text that may simply be absent."""
+TERM_WORDS = 12
+"""A forgotten term has at most so many words."""
+
+
+def term_of(text: str, hasher: Hasher) -> tuple[int, str]:
+    """A term as a tombstone holds it: how many folded words, and their keyed hash."""
+    words = folded(text).split()[:TERM_WORDS]
+    return len(words), hasher(" ".join(words))
+
+
+def mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher) -> bool:
+    """Whether a text holds one of these terms, at word boundaries, folded."""
+    if not words:
+        return False
+    spoken = folded(text).split()
+    wanted: dict[int, set[str]] = {}
+    for length, digest in words:
+        wanted.setdefault(length, set()).add(digest)
+    return any(
+        hasher(" ".join(spoken[start : start + length])) in digests
+        for length, digests in wanted.items()
+        if length
+        for start in range(len(spoken) - length + 1)
+    )
+
+
+def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> Any:
+    """The element without forgotten words; the same object when it has none."""
+    due = [t for t in tombstones if element.at <= t.at]
+    if not due:
+        return element
+    everything = any(t.everything for t in due)
+    words = [w for t in due for w in t.words]
+
+    def forgotten(text: str | None) -> bool:
+        return text is not None and text != "" and (everything or mentions(text, words, hasher))
+
+    changes: dict[str, Any] = {f: None for f in TEXTS.get(type(element), ()) if forgotten(getattr(element, f))}
+    match element:
+        case ProseTold() if forgotten(element.text):
+            changes["text"] = ""
+        case FactStatedOnce() if _fact_forgotten(element.fact, forgotten):
+            changes["fact"] = element.fact.changed(text="", quote=None, fact_id="")
+        case ConversationTold():
+            changes |= _conversation(element, forgotten)
+    return element.changed(**changes) if changes else element
+
+
+def _fact_forgotten(fact: FactSaid, forgotten: Callable[[str | None], bool]) -> bool:
+    return forgotten(fact.text) or forgotten(fact.quote) or forgotten(fact.about)
+
+
+def _conversation(element: ConversationTold, forgotten: Callable[[str | None], bool]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if any(_fact_forgotten(f, forgotten) for f in element.facts):
+        changes["facts"] = tuple(f for f in element.facts if not _fact_forgotten(f, forgotten))
+    for name in ("claim", "callback"):
+        said: ClaimSaid | CallbackSaid | None = getattr(element, name)
+        if said and (gone := {f: None for f in ("quote", "said") if forgotten(getattr(said, f))}):
+            changes[name] = said.changed(**gone)
+    return changes

@@ -1,0 +1,356 @@
+"""The merge: old record + entry = new record; pure, the same in any order and any repetition (DESIGN 3).
+
+    lift(entry)        the elements that an entry contributes, each with the bucket it belongs to
+    merge(record, e)   == join(record, a record of lift(e) alone)
+    join(a, b)         the union, newest elements kept, tombstones applied
+
+An entry's elements depend on that entry alone. Several elements of one entry share its key: prose stands apart from the
+conversation, and the commitment apart from both, so that chatter never pushes out a promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from statemachine import entries, stamps
+from statemachine.entries import NOBODY_OUTCOMES, STRANGER_OUTCOMES, Summary
+from statemachine.forgetting import cleaned
+from statemachine.record import (
+    KEPT_ALWAYS,
+    LIMITS,
+    Bucket,
+    CommitmentSaid,
+    ContactChoice,
+    ConversationBegun,
+    ConversationTold,
+    CycleBegun,
+    CycleEnded,
+    Element,
+    FactStatedOnce,
+    Hasher,
+    HoldSet,
+    IdentifierFact,
+    Key,
+    Limits,
+    MessageReported,
+    Name,
+    PaymentMade,
+    PaymentUndone,
+    PromiseFailed,
+    PromiseWithdrawn,
+    ProseTold,
+    Record,
+    Redirected,
+    StrangerMet,
+    Tombstone,
+)
+from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, MemoryForgotten
+
+ALL_IDENTIFIERS = "*"
+
+
+def merge(record: Record, entry: Entry, hasher: Hasher, limits: Limits = LIMITS) -> Record:
+    """The record with what this entry contributes. Raises nothing for any entry that `stamps` can express."""
+    if isinstance(entry.body, EvidenceJoined):
+        return join(record, entry.body.record, hasher, limits)
+    if isinstance(entry.body, MemoryForgotten):
+        tombstones = _united(record.tombstones, (entry.body.tombstone,))
+        return _of(record.borrower_id, _recleaned(record.buckets, tombstones, hasher), tombstones)
+    added = lift(entry)
+    if not added:
+        return record
+    if record.tombstones:
+        added = [cleaned(e, record.tombstones, hasher) for e in added]
+    buckets = dict(record.by_name)
+    for element in added:
+        name = bucket_of(element)
+        buckets[name] = _with(buckets.get(name) or Bucket(name=name), (element,), None, limits)
+    return _of(record.borrower_id, _bounded(buckets.values(), limits), record.tombstones)
+
+
+def join(a: Record, b: Record, hasher: Hasher, limits: Limits = LIMITS) -> Record:
+    """Both records as one, under the name of the first. Commutative but for that name, associative, idempotent."""
+    tombstones = _united(a.tombstones, b.tombstones)
+    buckets = dict(a.by_name)
+    for theirs in b.buckets:
+        mine = buckets.get(theirs.name)
+        buckets[theirs.name] = _with(mine or Bucket(name=theirs.name), theirs.elements, theirs.let_go, limits)
+    united: Iterable[Bucket] = buckets.values()
+    if tombstones:
+        united = _recleaned(united, tombstones, hasher)
+    return _of(a.borrower_id, _bounded(united, limits), tombstones)
+
+
+def lift_record(entry: Entry, hasher: Hasher, limits: Limits = LIMITS) -> Record:
+    """A record of this entry alone."""
+    return merge(Record.new(entry.stamps.borrower_id), entry, hasher, limits)
+
+
+# -- what an entry contributes -------------------------------------------------------------------------------
+
+
+def lift(entry: Entry) -> list[Any]:
+    """The elements of one entry; none for the messages of an open conversation, which is told when it is summarised."""
+    body, stamp = entry.body, entry.stamps
+    if isinstance(body, Summary):
+        return _lift_summary(body, stamp)
+    common: dict[str, Any] = {"at": stamp.effective_at, "digest": stamp.digest, "event_id": body.event_id}
+    if isinstance(body, BorrowerRedirected):
+        return [Redirected(type="redirect", to=body.to, **common)]
+    if not isinstance(body, entries.Event):
+        return []
+    common |= {"loan_id": body.loan_id, "cycle_id": body.cycle_id, "through": stamp.through}
+    match body:
+        case entries.ReminderSent() | entries.PaymentLinkShared():
+            action: Any = "reminder" if isinstance(body, entries.ReminderSent) else "payment_link"
+            return [
+                MessageReported(
+                    type="message",
+                    action=action,
+                    channel=body.channel,
+                    message_id=body.message_id,
+                    outcome=body.outcome,
+                    **common,
+                )
+            ]
+        case entries.PaymentConfirmed():
+            return [
+                PaymentMade(
+                    type="payment",
+                    payment_ref=body.payment_ref,
+                    amount=body.amount,
+                    currency=body.currency,
+                    settles=body.settles,
+                    **common,
+                )
+            ]
+        case entries.PaymentReversed():
+            return [
+                PaymentUndone(
+                    type="reversal",
+                    payment_ref=body.payment_ref,
+                    amount=body.amount,
+                    currency=body.currency,
+                    reason=body.reason,
+                    **common,
+                )
+            ]
+        case entries.PromiseBroken():
+            return [PromiseFailed(type="broken", due_date=body.due_date, **common)]
+        case entries.PromiseRetracted():
+            return [
+                PromiseWithdrawn(
+                    type="retracted",
+                    channel=body.channel,
+                    conversation_id=body.conversation_id,
+                    reason=body.reason,
+                    **common,
+                )
+            ]
+        case entries.CycleOpened():
+            return [
+                CycleBegun(
+                    type="opened",
+                    amount_due=body.amount_due,
+                    currency=body.currency,
+                    due_date=body.due_date,
+                    **common,
+                )
+            ]
+        case entries.CycleClosed():
+            return [CycleEnded(type="closed", reason=body.reason, **common)]
+        case entries.HoldPlaced():
+            return [HoldSet(type="hold", hold=body.kind, placed=True, reason=body.reason, until=body.until, **common)]
+        case entries.HoldLifted():
+            return [HoldSet(type="hold", hold=body.kind, placed=False, reason=body.reason, **common)]
+        case entries.ContactOptedOut() | entries.ContactOptedIn():
+            out = isinstance(body, entries.ContactOptedOut)
+            return [ContactChoice(type="contact", channel=body.channel, purpose=body.purpose, out=out, **common)]
+        case entries.IdentityVerified():
+            return [_identifier(stamp, "verified", common, channel=body.channel, method=body.method)]
+        case entries.IdentityRevoked():
+            return [_identifier(stamp, "revoked", common, reason=body.reason)]
+        case entries.IdentifierLinked():
+            return [_identifier(stamp, "linked", common, time_zone=body.time_zone)]
+        case entries.IdentifierUnlinked():
+            return [_identifier(stamp, "unlinked", common, reason=body.reason)]
+        case entries.ConversationStarted():
+            return [
+                ConversationBegun(
+                    type="started",
+                    channel=body.channel,
+                    conversation_id=body.conversation_id,
+                    direction=body.direction,
+                    resume_id=body.resume_id,
+                    entered_state=body.entered_state,
+                    **common,
+                )
+            ]
+        case entries.FactStated():
+            return [FactStatedOnce(type="fact", fact=stamp.fact, **common)] if stamp.fact else []
+        case _:
+            return []
+
+
+def _identifier(stamp: stamps.Stamps, what: Any, common: dict[str, Any], **own: str | None) -> IdentifierFact:
+    """Links and unlinks do not come through the identifier they speak of: they decide about it."""
+    identifier = stamp.identifier or ALL_IDENTIFIERS
+    return IdentifierFact(type="identifier", identifier=identifier, what=what, **own, **common)
+
+
+def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
+    conversation: dict[str, Any] = {
+        "at": stamp.effective_at,
+        "channel": body.channel,
+        "conversation_id": body.conversation_id,
+        "cycle_id": body.cycle_id,
+        "digest": stamp.digest,
+        "event_id": body.id,
+        "loan_id": body.loan_id,
+        "revision": body.revision,
+        "through": stamp.through,
+    }
+    elements: list[Any] = [
+        ConversationTold(
+            type="conversation",
+            agent=body.agent,
+            callback=stamp.callback,
+            claim=stamp.claim,
+            contact=stamp.contact,
+            direction=body.direction,
+            disposition=body.disposition,
+            entered_state=body.entered_state,
+            facts=stamp.facts,
+            language=body.language,
+            outcome=body.outcome,
+            reached=body.reached,
+            resume_id=body.resume_id,
+            step=stamp.step,
+            third_party=body.third_party,
+            **conversation,
+        )
+    ]
+    promise = stamp.promise if body.outcome not in NOBODY_OUTCOMES else None
+    if promise:
+        elements.append(
+            CommitmentSaid(
+                type="commitment",
+                amount=promise.amount,
+                amount_candidates=promise.amount_candidates,
+                currency=promise.currency,
+                due_date=promise.due_date,
+                due_date_candidates=promise.due_date_candidates,
+                grounding=promise.grounding,
+                quote=promise.quote,
+                status=promise.status,
+                terms_said=promise.said,
+                **conversation,
+            )
+        )
+    if body.summary:
+        amounts = tuple(a for a in ((promise.amount, *promise.amount_candidates) if promise else ()) if a is not None)
+        elements.append(ProseTold(type="prose", text=body.summary, amounts=amounts, **conversation))
+    if body.outcome in STRANGER_OUTCOMES:
+        elements.append(StrangerMet(type="stranger", **conversation))
+    return elements
+
+
+def bucket_of(element: Any) -> Name:
+    """The bucket an element belongs to (DESIGN 3, "Bounded"); its kind comes first."""
+    loan = element.loan_id or ""
+    match element:
+        case CommitmentSaid():
+            return ("commitments", loan, element.status or "")
+        case ConversationTold():
+            return ("conversations", "contact" if element.contact else "attempt")
+        case ProseTold():
+            return ("prose",)
+        case MessageReported():
+            return ("messages", element.action, loan, element.outcome)
+        case PaymentMade() | PaymentUndone():
+            return ("payments", loan)
+        case CycleBegun() | CycleEnded() | PromiseFailed():
+            return ("boundaries", loan)
+        case PromiseWithdrawn():
+            return ("retractions", loan)
+        case HoldSet():
+            return ("holds", element.hold, loan)
+        case ContactChoice():
+            return ("contact", element.channel, element.purpose)
+        case IdentifierFact():
+            return ("identifiers", element.identifier)
+        case StrangerMet():
+            return ("identifiers", element.through or ALL_IDENTIFIERS)
+        case FactStatedOnce():
+            return ("facts", element.fact.kind)
+        case ConversationBegun():
+            return ("started", element.channel)
+        case Redirected():
+            return ("redirect",)
+    raise TypeError(f"{type(element).__name__} has no bucket")
+
+
+# -- keeping the newest --------------------------------------------------------------------------------------
+
+
+def _with(bucket: Bucket, added: Sequence[Element], let_go: Key | None, limits: Limits) -> Bucket:
+    """The bucket with these elements too, its newest kept; elements of one key are one."""
+    known = {e.key: e for e in bucket.elements}
+    united = sorted({**{e.key: e for e in added}, **known}.values(), key=_key)
+    limit = limits.of(bucket.name[0])
+    gone = united[:-limit] if limit is not None and len(united) > limit else []
+    kept = tuple(united[len(gone) :])
+    newest_gone = _latest(bucket.let_go, let_go, gone[-1].key if gone else None)
+    if len(kept) == len(bucket.elements) and newest_gone == bucket.let_go and all(e.key in known for e in kept):
+        return bucket
+    return Bucket(name=bucket.name, elements=kept, let_go=newest_gone)
+
+
+def _bounded(buckets: Iterable[Bucket], limits: Limits) -> Iterable[Bucket]:
+    """The newest of all buckets together. Buckets that never let go are not counted."""
+    kept = list(buckets)
+    counted = sum(len(b.elements) for b in kept if b.name[0] not in KEPT_ALWAYS)
+    if counted <= limits.total:
+        return kept
+    keys = sorted((e.key, b.name) for b in kept if b.name[0] not in KEPT_ALWAYS for e in b.elements)
+    last_gone = keys[counted - limits.total - 1]
+    return [b if b.name[0] in KEPT_ALWAYS else _without_older(b, last_gone) for b in kept]
+
+
+def _without_older(bucket: Bucket, last_gone: tuple[Key, Name]) -> Bucket:
+    kept = tuple(e for e in bucket.elements if (e.key, bucket.name) > last_gone)
+    if len(kept) == len(bucket.elements):
+        return bucket
+    gone = bucket.elements[len(bucket.elements) - len(kept) - 1].key
+    return Bucket(name=bucket.name, elements=kept, let_go=_latest(bucket.let_go, gone))
+
+
+def _key(element: Element) -> Key:
+    return element.key
+
+
+def _latest(*keys: Key | None) -> Key | None:
+    return max((k for k in keys if k is not None), default=None)
+
+
+def _of(borrower_id: str, buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...]) -> Record:
+    return Record.model_construct(
+        borrower_id=borrower_id,
+        buckets=tuple(sorted(buckets, key=lambda b: b.name)),
+        schema_version=1,
+        tombstones=tombstones,
+    )
+
+
+def _united(a: Iterable[Tombstone], b: Iterable[Tombstone]) -> tuple[Tombstone, ...]:
+    return tuple(sorted({t.key: t for t in (*a, *b)}.values(), key=lambda t: t.key))
+
+
+def _recleaned(buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...], hasher: Hasher) -> list[Bucket]:
+    result = []
+    for bucket in buckets:
+        elements = tuple(cleaned(e, tombstones, hasher) for e in bucket.elements)
+        same = all(new is old for new, old in zip(elements, bucket.elements, strict=True))
+        result.append(bucket if same else Bucket(name=bucket.name, elements=elements, let_go=bucket.let_go))
+    return result

@@ -1,0 +1,135 @@
+"""An entry of the intake log: a summary or an event, and what intake stamped onto it once.
+
+Stamps are what needed a clock, a policy, a look-up or an understanding of words: when it arrived, when it took effect, whose
+it is, what it promised. No later step computes them again, so a replay of the log gives the same record on any day.
+
+Three bodies are ours alone and can not be posted: a provisional record that turned out to be somebody's, the evidence that
+it sends there, and a forget request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+from statemachine.entries import EVENT_TYPES, Event, HardEvent, Summary
+from statemachine.record import CallbackSaid, ClaimSaid, FactSaid, Record, Stamp, Tombstone, Value
+
+ENTRY_VERSION = 1
+
+
+class Warning(Value):
+    """Something of a well-formed body that was not taken, or taken otherwise (API 14)."""
+
+    code: str
+    field: str
+    message: str
+
+
+class PromiseTerms(Value):
+    """A commitment as it was settled at intake: its ceiling applied, its words resolved (DESIGN 4)."""
+
+    amount: Decimal | None = None
+    amount_candidates: tuple[Decimal, ...] = ()
+    currency: str | None = None
+    due_date: date | None = None
+    due_date_candidates: tuple[date, ...] = ()
+    grounding: Literal["quoted", "unchecked"] = "unchecked"
+    quote: str | None = None
+    said: str | None = None
+    status: Literal["proposed", "confirmed"] = "proposed"
+
+    @property
+    def unsettled(self) -> bool:
+        return bool(self.amount_candidates or self.due_date_candidates)
+
+
+class Stamps(Value):
+    """What intake added. `through` is the identifier it came by, `identifier` the one an event speaks of: `kind:value`."""
+
+    borrower_id: str
+    callback: CallbackSaid | None = None
+    claim: ClaimSaid | None = None
+    contact: bool = False
+    digest: str
+    effective_at: Stamp
+    fact: FactSaid | None = None
+    facts: tuple[FactSaid, ...] = ()
+    identifier: str | None = None
+    promise: PromiseTerms | None = None
+    received_at: Stamp
+    step: str | None = None
+    through: str | None = None
+    time_zone: str
+    warnings: tuple[Warning, ...] = ()
+
+
+class BorrowerRedirected(Value):
+    """A provisional record is this borrower's; with `to` null it is nobody's again."""
+
+    event_id: str
+    to: str | None
+    type: Literal["borrower.redirected"]
+
+
+class EvidenceJoined(Value):
+    """All the evidence of a provisional record, sent by its own writer to the borrower's (DESIGN 7)."""
+
+    event_id: str
+    record: Record
+    type: Literal["evidence.joined"]
+
+
+class MemoryForgotten(Value):
+    """A forget request: a tombstone, without a word of what it forgets (DESIGN 11)."""
+
+    event_id: str
+    tombstone: Tombstone
+    type: Literal["memory.forgotten"]
+
+
+Internal: TypeAlias = BorrowerRedirected | EvidenceJoined | MemoryForgotten
+INTERNAL_TYPES: dict[str, type[Value]] = {
+    "borrower.redirected": BorrowerRedirected,
+    "evidence.joined": EvidenceJoined,
+    "memory.forgotten": MemoryForgotten,
+}
+Body: TypeAlias = Summary | Event | BorrowerRedirected | EvidenceJoined | MemoryForgotten
+
+
+class UnreadableEntry(ValueError):
+    """A body that is none of the types, or of a later version of this code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: a posted or internal body and its stamps."""
+
+    body: Body
+    stamps: Stamps
+
+    @property
+    def event_id(self) -> str:
+        return self.body.id if isinstance(self.body, Summary) else self.body.event_id
+
+    @property
+    def type(self) -> str:
+        return "summary" if isinstance(self.body, Summary) else self.body.type
+
+
+def body_of(type_: str, document: Any) -> Body:
+    """A stored body as its model; raises `UnreadableEntry` on an unknown type and pydantic's error on a wrong one."""
+    if type_ == "summary":
+        return Summary.model_validate(document)
+    if type_ in EVENT_TYPES:
+        return EVENT_TYPES[type_].model_validate(document)
+    if type_ in INTERNAL_TYPES:
+        return INTERNAL_TYPES[type_].model_validate(document)  # type: ignore[return-value]
+    raise UnreadableEntry(f"an entry of the unknown type {type_!r}")
+
+
+HARD_EVENT: TypeAdapter[HardEvent] = TypeAdapter(HardEvent)

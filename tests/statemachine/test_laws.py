@@ -1,0 +1,195 @@
+"""The four laws of the record (DESIGN 3), over random histories, also where buckets let go."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from statemachine.entries import NOBODY_OUTCOMES, OUTCOMES
+from statemachine.ladder import RUNGS
+from statemachine.merge import join, lift_record, merge
+from statemachine.record import Limits, Record
+from statemachine.stamps import Entry
+from statemachine.state import BorrowerState, Cycle, derive
+from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, summaries
+
+LIMITS = {
+    "one": Limits(bucket=1, payments=1, prose=1, total=4),
+    "two": Limits(bucket=2, payments=2, prose=2, total=9),
+    "usual": Limits(),
+}
+UNBOUNDED = Limits(bucket=10**6, payments=10**6, prose=10**6, total=10**6)
+limits_of = pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+
+
+def fold(history: Sequence[Entry], limits: Limits) -> Record:
+    record = empty()
+    for entry in history:
+        record = merge(record, entry, hasher, limits)
+    return record
+
+
+def joined(a: Record, b: Record, limits: Limits) -> bytes:
+    return join(a, b, hasher, limits).to_bytes()
+
+
+# -- 1 ----------------------------------------------------------------------------------------------------------
+
+
+@limits_of
+@given(a=histories, b=histories, c=histories)
+@settings(max_examples=60, deadline=None)
+def test_join_commutes_associates_and_repeats_for_nothing(a: list, b: list, c: list, limits: Limits) -> None:
+    x, y, z = (fold(h, limits) for h in (a, b, c))
+    assert joined(x, y, limits) == joined(y, x, limits)
+    assert joined(join(x, y, hasher, limits), z, limits) == joined(x, join(y, z, hasher, limits), limits)
+    assert joined(x, x, limits) == x.to_bytes()
+    assert joined(join(x, y, hasher, limits), y, limits) == joined(x, y, limits)
+
+
+@limits_of
+@given(history=histories, entry=st.one_of(summaries(), events()))
+@settings(max_examples=60, deadline=None)
+def test_merging_is_joining_what_the_entry_lifts_to(history: list, entry: Entry, limits: Limits) -> None:
+    record = fold(history, limits)
+    alone = lift_record(entry, hasher, limits)
+    assert merge(record, entry, hasher, limits).to_bytes() == joined(record, alone, limits)
+
+
+@limits_of
+@given(a=histories, b=histories)
+@settings(max_examples=60, deadline=None)
+def test_keeping_the_newest_commutes_with_union(a: list, b: list, limits: Limits) -> None:
+    all_of_it = fold([*a, *b], UNBOUNDED)
+    bounded = join(empty(), all_of_it, hasher, limits)
+    assert joined(fold(a, limits), fold(b, limits), limits) == bounded.to_bytes()
+
+
+# -- 2 ----------------------------------------------------------------------------------------------------------
+
+
+@limits_of
+@given(history=histories, seed=st.integers(0, 10**6))
+@settings(max_examples=80, deadline=None)
+def test_any_order_grouping_and_repetition_gives_the_same_bytes(history: list, seed: int, limits: Limits) -> None:
+    chance = random.Random(seed)
+    shuffled = [*history, *chance.sample(history, len(history) // 2)]
+    chance.shuffle(shuffled)
+    cut = chance.randint(0, len(shuffled))
+    grouped = join(fold(shuffled[:cut], limits), fold(shuffled[cut:], limits), hasher, limits)
+    assert fold(shuffled, limits).to_bytes() == fold(history, limits).to_bytes() == grouped.to_bytes()
+
+
+@given(history=histories)
+@settings(max_examples=60, deadline=None)
+def test_a_stored_record_comes_back_as_it_was(history: list) -> None:
+    record = fold(history, LIMITS["two"])
+    again = Record.from_bytes(record.to_bytes())
+    assert again == record
+    assert again.to_bytes() == record.to_bytes()
+
+
+# -- 3 ----------------------------------------------------------------------------------------------------------
+
+
+@limits_of
+@given(history=histories)
+@settings(max_examples=120, deadline=None)
+def test_what_is_concluded_of_the_kept_is_what_is_concluded_of_all(history: list, limits: Limits) -> None:
+    history = list({e.event_id: e for e in history}.values())  # the journal lets no second body of one id in
+    bounded, everything = fold(history, limits), fold(history, UNBOUNDED)
+    kept, full = (derive(r, LATER, POLICY) for r in (bounded, everything))
+    assert {(h.kind, h.loan_id) for h in kept.holds} == {(h.kind, h.loan_id) for h in full.holds}
+    assert kept.opt_outs == full.opt_outs
+    assert set(kept.identities) <= set(full.identities), "identity never holds for want of evidence that ended it"
+    if bounded.to_bytes() == everything.to_bytes():
+        assert kept == full
+    for cycle in kept.cycles:
+        if cycle.cycle_id and _nothing_let_go_since(bounded, cycle):
+            same = next(c for c in full.cycles if (c.loan_id, c.cycle_id) == (cycle.loan_id, cycle.cycle_id))
+            assert cycle == same
+
+
+def _nothing_let_go_since(record: Record, cycle: Cycle) -> bool:
+    """Whether all that may belong to a cycle is there: no bucket let go of anything since it began."""
+    if cycle.opened_at is None:
+        return not any(b.let_go for b in record.buckets)
+    return not any(b.let_go and b.let_go[0] >= cycle.opened_at for b in record.buckets) and not any(
+        e.cycle_id == cycle.cycle_id and b.let_go for b in record.buckets for e in b.elements
+    )
+
+
+def test_a_cycle_whose_payments_were_let_go_is_unknown_and_not_asked_for_money() -> None:
+    limits = Limits(payments=2)
+    history = _paid_three_times()
+    cycle = derive(fold(history, limits), LATER, POLICY).cycle_of("LN-1")
+    assert (cycle.status, cycle.is_over) == ("unknown", True)
+    assert derive(fold(history, Limits()), LATER, POLICY).cycle_of("LN-1").status == "open"
+
+
+def _paid_three_times() -> list[Entry]:
+    from statemachine.entries import CycleOpened, PaymentConfirmed
+    from tests.statemachine.histories import NOON, stamped
+
+    opened = CycleOpened.model_validate(
+        {"event_id": "o", "type": "cycle.opened", "occurred_at": NOON, "borrower_id": "B-1", "loan_id": "LN-1",
+         "cycle_id": "CY-1", "due_date": "2026-11-05", "amount_due": 9000, "currency": "INR"}
+    )  # fmt: skip
+    history = [stamped(opened, NOON)]
+    for day in (1, 2, 3):
+        at = NOON + timedelta(days=day)
+        paid = PaymentConfirmed.model_validate(
+            {"event_id": f"p-{day}", "type": "payment.confirmed", "occurred_at": at, "borrower_id": "B-1",
+             "payment_ref": f"P-{day}", "amount": 100, "currency": "INR"}
+        )  # fmt: skip
+        history.append(stamped(paid, at))
+    return history
+
+
+# -- 4 ----------------------------------------------------------------------------------------------------------
+
+LOWERING = ("promise.broken", "promise.retracted", "payment.reversed", "cycle.opened", "identifier.unlinked")
+RAISING = tuple(
+    t for t in ("identity.verified", "payment.confirmed", "cycle.closed", "contact.opted_out", "hold.placed",
+                "identifier.linked", "fact.stated", "conversation.started", "identity.revoked")
+)  # fmt: skip
+OF_THE_BORROWER = tuple(o for o in (*OUTCOMES, None) if o not in NOBODY_OUTCOMES)
+
+
+@given(
+    history=st.lists(st.one_of(summaries(OF_THE_BORROWER), events()), max_size=12),
+    added=st.one_of(summaries(OF_THE_BORROWER), events(RAISING)),
+)
+@settings(max_examples=400, deadline=None)
+def test_no_summary_and_no_harmless_event_lowers_a_rung_or_clears_a_flag(history: list, added: Entry) -> None:
+    before = derive(fold(history, UNBOUNDED), LATER, POLICY)
+    after = derive(merge(fold(history, UNBOUNDED), added, hasher, UNBOUNDED), LATER, POLICY)
+    if added.event_id in {e.event_id for e in history}:
+        return  # the journal lets no second body of one id in
+    assert_nothing_fell(before, after)
+
+
+def assert_nothing_fell(before: BorrowerState, after: BorrowerState) -> None:
+    if before.loans != after.loans:
+        return  # a payment that names no loan counts only while at most one loan is known (DESIGN 6)
+    now = {(c.loan_id, c.cycle_id): c for c in after.cycles}
+    for cycle in before.cycles:
+        then, since = cycle, now[(cycle.loan_id, cycle.cycle_id)]
+        assert RUNGS.index(since.rung) >= RUNGS.index(then.rung), (then, since)
+        for flag in ("reminded", "payment_link_shared", "payment_confirmed"):
+            assert getattr(since, flag).value >= getattr(then, flag).value, (flag, then, since)
+
+
+def test_a_correction_to_not_the_borrower_is_the_one_exception() -> None:
+    from tests.statemachine.test_ladder import call
+
+    said = call("c-1", revision=1, outcome="connected", status="confirmed")
+    corrected = call("c-1", revision=2, outcome="third_party", status=None)
+    assert derive(fold([said], UNBOUNDED), LATER, POLICY).cycle_of(None).rung == "confirmed"
+    for order in ([said, corrected], [corrected, said]):
+        assert derive(fold(order, UNBOUNDED), LATER, POLICY).cycle_of(None).rung == "none"
