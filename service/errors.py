@@ -333,7 +333,6 @@ _PYDANTIC_CODES: Final[Mapping[str, str]] = {
     "datetime_from_date_parsing": "not_a_date",
     "datetime_object_invalid": "not_a_date",
     "timezone_aware": "naive_timestamp",  # should be aware
-    "too_long": "too_many",
     "string_too_long": "too_long",
 }
 TOO_LARGE: Final = "too_large"  # a validator's own code for what is a 413, as for `extra`
@@ -401,6 +400,8 @@ def _field_error(detail: Any, document: object) -> FieldError:
     kind, context = detail["type"], detail.get("ctx") or {}
     names = _written(detail["loc"], document, keep_last=kind == "missing" and "field" not in context)
     code = _PYDANTIC_CODES.get(kind) or (kind if kind in INPUT_CODES or kind == TOO_LARGE else "wrong_type")
+    if kind == "too_long" and "actual_length" in context:  # pydantic's own, of a list; ours is of a text
+        code = "too_many"
     if "field" in context:
         names.append(str(context["field"]))
     elif kind in ("union_tag_invalid", "union_tag_not_found"):

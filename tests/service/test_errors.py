@@ -138,6 +138,12 @@ def _a_small_object(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _a_short_text(value: str) -> str:
+    if len(value) > 5:
+        raise PydanticCustomError("too_long", "at most {limit} characters", {"limit": 5})
+    return value
+
+
 Id = Annotated[str, AfterValidator(_an_id)]
 
 
@@ -165,6 +171,7 @@ class Summary(Strict):
     ended_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
     summary: Annotated[str, Field(max_length=20)] = ""
     disposition: Annotated[str, Field(max_length=5)] = ""
+    third_party: Annotated[str, AfterValidator(_a_short_text)] = ""
     commitment: Commitment | None = None
     turns: Annotated[list[Identifier], Field(max_length=2)] = []
     tools: dict[str, int] = {}
@@ -227,6 +234,7 @@ def refused(model: TypeAdapter[Any], document: object, **more: Any) -> Problem:
         (Summaries, {**GOOD, "turns": [{}, {}, {}]}, [("turns", "too_many")]),
         (Summaries, {**GOOD, "turns": [{"kind": "crm"}]}, [("turns.0.value", "missing")]),
         (Summaries, {**GOOD, "disposition": "x" * 6}, [("disposition", "too_long")]),
+        (Summaries, {**GOOD, "third_party": "x" * 6}, [("third_party", "too_long")]),
         (Summaries, {**GOOD, "tools": {"get.dues": SECRET}}, [("tools.get.dues", "wrong_type")]),
         (Summaries, {**GOOD, "channel": "whatsapp"}, [("borrower_id", "missing")]),
         (Summaries, None, [("body", "wrong_type")]),
