@@ -141,6 +141,11 @@ class Policy(BaseModel):
     report_missing_minutes: Annotated[float, Field(strict=True, ge=0, le=30 * 1_440)] = 60
     retention: Retention = Retention()
 
+    @property
+    def prose_days(self) -> float:
+        """How long prose is told in its own words."""
+        return self.retention.prose
+
     def mode_for(self, channel: str, borrower_id: str | None) -> Mode:
         """What is handed out of this borrower's memory on this channel (DESIGN 9).
 

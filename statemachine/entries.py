@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, to_json
 
 from statemachine.money import CURRENCIES
 
@@ -75,11 +75,12 @@ def instant(value: object) -> datetime:
         raise PydanticCustomError("wrong_type", "a time in RFC 3339 is needed")
     try:
         read = datetime.fromisoformat(text.upper())
-        if read.tzinfo is None:
-            raise PydanticCustomError("naive_timestamp", "a time needs its offset")
-        return read.astimezone(UTC)
+        at = None if read.tzinfo is None else read.astimezone(UTC)
     except (ValueError, OverflowError):
         raise PydanticCustomError("wrong_type", "a time in RFC 3339 is needed") from None
+    if at is None:
+        raise PydanticCustomError("naive_timestamp", "a time needs its offset")
+    return at
 
 
 def _day(value: object) -> date:
@@ -169,6 +170,8 @@ def _confidence(value: object) -> Decimal:
 def _extra(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise PydanticCustomError("wrong_type", "an object is needed")
+    if len(to_json(value)) > EXTRA_BYTES:
+        raise PydanticCustomError("too_large", "at most {limit} bytes", {"limit": EXTRA_BYTES})
     return value
 
 

@@ -86,11 +86,11 @@ class Policy(Protocol):
     @property
     def time_zone(self) -> str: ...
     @property
-    def identity_days(self) -> int: ...
+    def identity_days(self) -> float: ...
     @property
     def currency(self) -> str: ...
     @property
-    def prose_days(self) -> int: ...
+    def prose_days(self) -> float: ...
 
 
 class UnknownLoan(LookupError):
@@ -322,7 +322,7 @@ def _revision(element: ConversationTold) -> tuple[Any, ...]:
 
 
 def _told(
-    conversations: list[ConversationTold], prose: Iterable[ProseTold], now: datetime, prose_days: int
+    conversations: list[ConversationTold], prose: Iterable[ProseTold], now: datetime, prose_days: float
 ) -> tuple[tuple[Conversation, ...], list[datetime]]:
     """Conversations with their prose: of the newest few, and not past its retention."""
     life = timedelta(days=prose_days)

@@ -39,7 +39,7 @@ def call(
     return stamped(body, at, promise=promise, contact=outcome == "connected")
 
 
-def event(kind: str, *, days: float, **own: Any) -> Entry:
+def event(kind: str, /, *, days: float, **own: Any) -> Entry:
     at = NOON + timedelta(days=days)
     body = {"event_id": f"{kind}@{days}", "type": kind, "occurred_at": at, "borrower_id": "B-1", **own}
     return stamped(EVENT_TYPES[kind].model_validate(body), at)

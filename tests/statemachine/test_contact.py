@@ -1,0 +1,109 @@
+"""When somebody may be contacted (DESIGN 10, 18)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statemachine.contact import contact_of, contact_of_nobody, opening_after, strictest, unknown
+from statemachine.merge import merge
+from statemachine.stamps import Entry
+from statemachine.state import BorrowerState, derive
+from tests.statemachine.histories import POLICY, empty, hasher
+from tests.statemachine.test_ladder import call, event
+
+
+@dataclass
+class Hours:
+    contact_minutes: tuple[int, int] = (8 * 60, 19 * 60)
+    attempts_in_7_days: int = 0
+
+
+NOON_IN_INDIA = datetime(2026, 11, 4, 6, 30, tzinfo=UTC)
+NIGHT_IN_INDIA = datetime(2026, 11, 4, 16, 30, tzinfo=UTC)
+
+
+def state_after(*history: Entry, now: datetime = NOON_IN_INDIA) -> BorrowerState:
+    record = empty()
+    for entry in history:
+        record = merge(record, entry, hasher)
+    return derive(record, now, POLICY)
+
+
+def test_within_the_hours_contact_is_allowed() -> None:
+    contact = contact_of(state_after(), "voice", None, NOON_IN_INDIA, Hours())
+    assert (contact.allowed, contact.reasons, contact.next_allowed_at) == (True, (), None)
+
+
+def test_outside_the_hours_it_is_allowed_next_morning_where_the_borrower_is() -> None:
+    contact = contact_of_nobody("Asia/Kolkata", NIGHT_IN_INDIA, Hours())
+    assert (contact.allowed, contact.reasons) == (False, ("outside_hours",))
+    assert contact.next_allowed_at == datetime(2026, 11, 5, 2, 30, tzinfo=UTC)
+
+
+def test_the_hours_begin_at_their_first_minute_and_end_before_their_last() -> None:
+    for minute, allowed in ((7 * 60 + 59, False), (8 * 60, True), (18 * 60 + 59, True), (19 * 60, False)):
+        at = datetime(2026, 11, 4, tzinfo=ZoneInfo("Asia/Kolkata")) + timedelta(minutes=minute)
+        assert contact_of_nobody("Asia/Kolkata", at.astimezone(UTC), Hours()).allowed is allowed, minute
+
+
+def test_a_stop_or_an_endless_hold_has_no_next_time() -> None:
+    for entry, reason in (
+        (event("contact.opted_out", days=1, channel="voice"), "opted_out"),
+        (event("contact.opted_out", days=1, channel="all"), "opted_out"),
+        (event("hold.placed", days=1, kind="dispute", reason="not hers"), "hold"),
+    ):
+        contact = contact_of(state_after(entry), "voice", None, NOON_IN_INDIA, Hours())
+        assert (contact.allowed, contact.reasons, contact.next_allowed_at) == (False, (reason,), None)
+
+
+def test_a_hold_with_an_end_tells_it() -> None:
+    until = NOON_IN_INDIA + timedelta(days=3)
+    held = event("hold.placed", days=1, kind="other", reason="bereavement", until=until)
+    assert contact_of(state_after(held), "voice", None, NOON_IN_INDIA, Hours()).next_allowed_at == until
+    assert contact_of(state_after(held, now=until), "voice", None, until, Hours()).allowed
+
+
+def test_a_hold_on_another_loan_is_none_here() -> None:
+    held = event("hold.placed", days=1, kind="dispute", reason="not hers", loan_id="LN-2")
+    assert contact_of(state_after(held), "voice", "LN-1", NOON_IN_INDIA, Hours()).allowed
+    assert not contact_of(state_after(held), "voice", "LN-2", NOON_IN_INDIA, Hours()).allowed
+
+
+def test_a_marketing_stop_is_not_a_cease() -> None:
+    stop = event("contact.opted_out", days=1, channel="voice", purpose="marketing")
+    assert contact_of(state_after(stop), "voice", None, NOON_IN_INDIA, Hours()).allowed
+
+
+def test_attempts_count_for_seven_days_on_their_channel() -> None:
+    calls = [call(f"c-{n}", days=n / 2, outcome="no_answer", status=None) for n in range(3)]
+    state = state_after(*calls)
+    contact = contact_of(state, "voice", None, NOON_IN_INDIA, Hours(attempts_in_7_days=2))
+    assert contact.reasons == ("attempts_exceeded",)
+    assert contact.next_allowed_at == opening_after(
+        calls[1].stamps.effective_at + timedelta(days=7), "Asia/Kolkata", Hours()
+    )
+    assert contact_of(state, "voice", None, NOON_IN_INDIA, Hours(attempts_in_7_days=4)).allowed
+    assert contact_of(state, "whatsapp", None, NOON_IN_INDIA, Hours(attempts_in_7_days=2)).allowed
+
+
+def test_of_several_borrowers_every_reason_counts() -> None:
+    fine, stopped = contact_of_nobody("Asia/Kolkata", NOON_IN_INDIA, Hours()), unknown("Asia/Kolkata")
+    assert (strictest([fine, stopped]).allowed, strictest([fine, fine]).allowed) == (False, True)
+
+
+@given(
+    st.datetimes(datetime(2025, 1, 1), datetime(2028, 1, 1), timezones=st.just(UTC)),
+    st.sampled_from(["Asia/Kolkata", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"]),
+)
+def test_the_next_opening_is_the_first_minute_of_the_hours_by_the_wall_clock(at: datetime, zone: str) -> None:
+    opening = opening_after(at, zone, Hours())
+    local = opening.astimezone(ZoneInfo(zone))
+    assert opening >= at
+    assert opening - at < timedelta(hours=14)
+    assert opening == at or (local.hour, local.minute) == (8, 0)
+    assert contact_of_nobody(zone, opening, Hours()).allowed
