@@ -42,8 +42,8 @@ DRAIN_LIMIT_BYTES: Final = 16 << 20  # read and thrown away behind a refusal, so
 DRAIN_LIMIT_SECONDS: Final = 2.0
 IN_FLIGHT_LIMIT_REQUESTS: Final = 1_000
 IN_FLIGHT_LIMIT_BYTES: Final = 256 << 20  # of bodies held at the same time
-RATE_LIMIT_PER_SECOND: Final = 2_000.0
-RATE_LIMIT_BURST: Final = 4_000
+RATE_LIMIT_PER_SECOND: Final = 20_000.0
+RATE_LIMIT_BURST: Final = 40_000
 RATE_LIMIT_KEYS: Final = 10_000  # remembered at a time
 UNWATCHED: Final = frozenset({"/healthz", "/readyz", "/metrics"})  # answered under any load, logged at debug
 

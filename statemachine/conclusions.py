@@ -93,6 +93,11 @@ class Payment:
     """Other amounts that were stated for the same reference."""
 
 
+CYCLE_TERMS = (
+    "cycle_id", "loan_id", "attempt", "status", "opened_at", "due_date", "amount_due", "received", "outstanding", "currency",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Cycle:
     """One due of one loan, or an implicit one before any opening: then `cycle_id` is null."""
@@ -122,8 +127,15 @@ class Cycle:
     broken_at: tuple[datetime, ...]
     """When its counted breaks took effect: attempt n + 1 starts at the n-th."""
     payments: tuple[Payment, ...]
+    attempted_at: dict[str, datetime]
+    """By action, when a message of this attempt was last tried of which nothing else is known yet."""
     promise_overdue_at: datetime | None
     """When a promise in force that is not kept goes past its due date, in the borrower's zone."""
+
+    @property
+    def terms(self) -> dict[str, object]:
+        """What answers call the cycle (API 6)."""
+        return {name: getattr(self, name) for name in CYCLE_TERMS}
 
     @property
     def is_over(self) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -158,8 +158,8 @@ def payments_of(
             payment_ref=ref,
             event_id=newest.event_id,
             at=newest.at,
-            amount=newest.amount,
-            received=max(ZERO, newest.amount - returned),
+            amount=quantised(newest.amount, newest.currency),
+            received=quantised(max(ZERO, newest.amount - returned), newest.currency),
             currency=newest.currency,
             settles=newest.settles and not returned,
             disputed_amounts=tuple(sorted(others)),
@@ -211,7 +211,7 @@ def conclude(
         status = "closed"
     last_break = fate.broken_at[-1] if fate.broken_at else None
     reminded, link = (_message_flag(holding.messages, a, last_break) for a in ("reminder", "payment_link"))
-    promise = _promise(force, fate, payments, opening, now, zone) if force else None
+    promise = _promise(force, payments, opening, now, zone) if force else None
     counters = [c for c in fate.alive if force and _is_counter(c, force)]
     stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
     overdue_at = None
@@ -231,7 +231,7 @@ def conclude(
         stage=stage,
         promise=promise,
         counter_proposals=tuple(
-            _promise(c, fate, payments, opening, now, zone) for c in sorted(counters, key=_time, reverse=True)
+            _promise(c, payments, opening, now, zone) for c in sorted(counters, key=_time, reverse=True)
         ),
         history=tuple(_history(fate, payments, opening, now, zone)),
         payment_claim=None,
@@ -243,6 +243,7 @@ def conclude(
         contact_attempts=holding.contact_attempts,
         broken_at=tuple(fate.broken_at),
         payments=tuple(sorted(holding.payments, key=lambda p: (p.at, p.event_id))),
+        attempted_at=_attempted(holding.messages, last_break),
         promise_overdue_at=overdue_at,
     )
 
@@ -257,7 +258,6 @@ class _Fate:
     retracted: list[CommitmentSaid]
     replaced: list[tuple[CommitmentSaid, CommitmentSaid]]
     broken_at: list[datetime]
-    kept: Callable[[CommitmentSaid], bool]
 
 
 def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None, zone: str) -> _Fate:
@@ -298,7 +298,6 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
         retracted=_strongest_each(c for c in holding.commitments if c.key in retracted),
         replaced=replaced,
         broken_at=broken_at,
-        kept=kept,
     )
 
 
@@ -392,14 +391,18 @@ def _paid_towards(said: CommitmentSaid, payments: Iterable[Payment], zone: str) 
 
 def _promise(
     said: CommitmentSaid,
-    fate: _Fate,
     payments: Sequence[Payment],
     opening: Opening | None,
     now: datetime,
     zone: str,
+    *,
+    ended_as: PromiseOutcome | None = None,
+    replaced_by: CommitmentSaid | None = None,
 ) -> Promise:
+    """A commitment as it is told. One that ended is not overdue; one that was kept before it was replaced stays kept."""
     paid = _paid_towards(said, payments, zone)
-    kept = fate.kept(said)
+    target = _target(said, opening)
+    kept = target is not None and paid >= target
     past = said.due_date is not None and end_of_day(said.due_date, zone) <= now
     currency = said.currency or (opening.currency if opening else None)
     return Promise(
@@ -410,8 +413,8 @@ def _promise(
         due_date=said.due_date,
         amount_candidates=tuple(quantised(a, currency or "") for a in said.amount_candidates),
         due_date_candidates=said.due_date_candidates,
-        outcome="kept" if kept else "partly_kept" if paid > 0 else "open",
-        overdue=past and not kept,
+        outcome=_outcome(kept, paid, ended_as),
+        overdue=past and not kept and ended_as is None,
         channel=said.channel,
         conversation_id=said.conversation_id,
         at=said.at,
@@ -419,7 +422,15 @@ def _promise(
         quote=said.quote,
         said=said.terms_said,
         kept_amount=quantised(paid, currency or ""),
+        replaced_at=replaced_by.at if replaced_by else None,
+        replaced_by=f"{replaced_by.channel}:{replaced_by.conversation_id}" if replaced_by else None,
     )
+
+
+def _outcome(kept: bool, paid: Decimal, ended_as: PromiseOutcome | None) -> PromiseOutcome:
+    if kept and ended_as in (None, "replaced"):
+        return "kept"
+    return ended_as or ("partly_kept" if paid > 0 else "open")
 
 
 def _history(
@@ -427,17 +438,15 @@ def _history(
 ) -> list[Promise]:
     """Promises no longer in force, oldest first, each with what became of it."""
 
-    def past(said: CommitmentSaid) -> Promise:
-        return replace(_promise(said, fate, payments, opening, now, zone), overdue=False)
-
-    ended = [(c, replace(past(c), outcome="broken")) for c in fate.broken]
-    ended += [(c, replace(past(c), outcome="retracted")) for c in fate.retracted]
-    for said, by in fate.replaced:
-        promise = past(said)
-        outcome: PromiseOutcome = "kept" if promise.outcome == "kept" else "replaced"
-        by_id = f"{by.channel}:{by.conversation_id}"
-        ended.append((said, replace(promise, outcome=outcome, replaced_at=by.at, replaced_by=by_id)))
-    return [promise for _, promise in sorted(ended, key=lambda pair: pair[0].key)]
+    ended: list[tuple[CommitmentSaid, PromiseOutcome, CommitmentSaid | None]] = [
+        *((c, "broken", None) for c in fate.broken),
+        *((c, "retracted", None) for c in fate.retracted),
+        *((c, "replaced", by) for c, by in fate.replaced),
+    ]
+    return [
+        _promise(c, payments, opening, now, zone, ended_as=outcome, replaced_by=by)
+        for c, outcome, by in sorted(ended, key=lambda e: e[0].key)
+    ]
 
 
 def _is_closed(holding: Holding) -> bool:
@@ -469,6 +478,16 @@ def _message_flag(messages: Iterable[list[MessageReported]], action: str, since:
         return Flag(False, None)
     top = max(standing, key=lambda e: e.key)
     return Flag(True, Evidence(top.event_id, top.at, top.channel, top.message_id, top.outcome))
+
+
+def _attempted(messages: Iterable[list[MessageReported]], since: datetime | None) -> dict[str, datetime]:
+    """By action, the last message of the attempt that stands at `attempted`: nobody knows whether it went out."""
+    last: dict[str, datetime] = {}
+    for reports in messages:
+        top = max(reports, key=lambda e: (_RANK[e.outcome], e.key))
+        if top.outcome == "attempted" and (since is None or reports[0].at >= since):
+            last[top.action] = max(top.at, last.get(top.action, top.at))
+    return last
 
 
 def _payment_flag(payments: Iterable[Payment]) -> Flag:

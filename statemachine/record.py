@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 SCHEMA_VERSION: Final = 1
 
+V = TypeVar("V", bound="Value")
 Key: TypeAlias = tuple[datetime, str, str]
 """Where an element stands: when it took effect, the id of its entry, the keyed hash of that entry."""
 Hasher: TypeAlias = Callable[[str], str]
@@ -47,10 +48,10 @@ class Value(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def changed(self, **changes: Any) -> Self:
+    def changed(self: V, **changes: Any) -> V:
         """The same value with other fields; nothing that was computed from the old ones comes along."""
         fields = {f: changes.get(f, getattr(self, f)) for f in type(self).model_fields}
-        return self.__class__.model_construct(**fields)
+        return cast(V, type(self).model_construct(**fields))
 
 
 # -- elements ------------------------------------------------------------------------------------------------

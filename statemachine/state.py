@@ -164,9 +164,9 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     conversations = _conversations(counted.told)
     holdings = _holdings(counted, conversations, calendar)
     lost = _lost(record)
-    refs = (
-        {o.ref for o in calendar.openings} | set(holdings) | {(loan, None) for loan in calendar.loans} | {(None, None)}
-    )
+    unopened = {(loan, None) for loan in calendar.loans if loan not in calendar.by_loan}
+    nowhere: set[Ref] = set() if calendar.openings else {(None, None)}
+    refs = calendar.by_ref.keys() | holdings.keys() | unopened | nowhere
     claims = _claims(conversations, calendar)
     cycles = []
     for ref in sorted(refs, key=lambda r: _order(r, calendar)):

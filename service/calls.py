@@ -1,0 +1,186 @@
+"""How a call of the API is declared and answered: one decorator, one form.
+
+A call's handler gets the request, the key that asked and nothing else. FastAPI documents it (path, parameters, body with an
+example, operation id) and routes to it, but does not parse for it: bodies and query parameters pass our own strict reading,
+which refuses what the framework takes (NaN, a key twice, unknown fields) and names the field (API 1).
+
+This file knows no borrower and no table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Body, Path, Query
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service import edge, strictjson
+from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated, invalid_body, refuse_broken_ids
+from statemachine.entries import Frozen
+
+if TYPE_CHECKING:
+    from service.keys import Key
+    from service.wiring import Parts
+
+M = TypeVar("M", bound=BaseModel)
+JSON = "application/json"
+
+
+@dataclass(slots=True)
+class Call:
+    """One request being answered: who asked, and what of it has been read."""
+
+    request: Request
+    parts: Parts
+    key: Key
+    repaired: tuple[str, ...] = ()
+    """Paths of texts in the body in which a NUL or half a surrogate was replaced."""
+    document: Any = field(default=None, repr=False)
+
+    @property
+    def tenant(self) -> str:
+        return self.key.tenant
+
+    async def read(self) -> Any:
+        """The body as a document; raises `MalformedJson` or `NotJson`."""
+        self.document, self.repaired = await edge.json_body(self.request)
+        refuse_broken_ids(self.repaired)
+        return self.document
+
+    async def body(self, model: type[M]) -> M:
+        """The body as this model; raises `InvalidBody` naming each wrong field."""
+        return checked(model, await self.read(), self.repaired)
+
+    def query(self, model: type[M]) -> M:
+        """The query parameters as this model of texts: checked like a body, and one that is named twice is wrong."""
+        given: dict[str, Any] = {}
+        for name, value in self.request.query_params.multi_items():
+            if name in given:
+                raise InvalidBody([FieldError(name, "wrong_type")])
+            given[name] = value
+        return checked(model, given)
+
+    def require(self, scope: str) -> None:
+        """Raises `MissingScope` unless the key has it."""
+        if scope not in self.key.scopes:
+            raise MissingScope(scope)
+
+
+def checked(model: type[M], document: Any, repaired: tuple[str, ...] = ()) -> M:
+    """The document as a model, or the refusal that names what is wrong with it."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as wrong:
+        raise invalid_body(wrong, document, repaired=repaired) from None
+
+
+def answered(value: Any, status: int = 200) -> Response:
+    """An answer in which decimals are text: all money."""
+    return Response(strictjson.dump(value), status, media_type=JSON)
+
+
+def answered_as_sent(value: Any, status: int = 200) -> Response:
+    """An answer that gives back what was posted: its numbers stay numbers."""
+    return Response(strictjson.dump_as_sent(value), status, media_type=JSON)
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+OpenHandler = Callable[[Request], Awaitable[Response]]
+
+
+class DirectRoute(APIRoute):
+    """Documented by FastAPI, answered without its parsing."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint.handle  # type: ignore[attr-defined]
+        return handle
+
+
+def routes(tag: str) -> APIRouter:
+    """The calls of one noun."""
+    return APIRouter(route_class=DirectRoute, tags=[tag])
+
+
+def call(
+    router: APIRouter,
+    method: str,
+    path: str,
+    operation_id: str,
+    *,
+    scope: str | None,
+    body: Any = None,
+    examples: Mapping[str, Any] | None = None,
+    query: type[BaseModel] | None = None,
+    answers: str = "",
+) -> Callable[[Handler], Handler]:
+    """Declares a call; `scope` is what the key must have, or null when the handler asks for it itself."""
+
+    def declare(handler: Handler) -> Handler:
+        async def handle(request: Request) -> Response:
+            parts: Parts = request.app.state.parts
+            key = await authenticated(request, parts)
+            if scope is not None and scope not in key.scopes:
+                raise MissingScope(scope)
+            return await handler(Call(request, parts, key))
+
+        documented = _documented(handler, path, body, examples, query)
+        documented.handle = handle  # type: ignore[attr-defined]
+        router.add_api_route(
+            path,
+            documented,
+            methods=[method],
+            operation_id=operation_id,
+            summary=(inspect.getdoc(handler) or operation_id).splitlines()[0],
+            description=(f"Needs the scope `{scope}`. " if scope else "") + answers,
+            openapi_extra={"security": [{"bearer": []}]},
+            response_class=Response,
+            responses={200: {"content": {JSON: {}}, "description": answers or "done"}},
+        )
+        return handler
+
+    return declare
+
+
+async def authenticated(request: Request, parts: Parts) -> Key:
+    """The key of `Authorization: Bearer <key>`; raises `Unauthenticated`, or `RateLimited` for a key that is too fast."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    key = await parts.keyring.lookup(secret.strip()) if kind.lower() == "bearer" and secret else None
+    if key is None:
+        raise Unauthenticated
+    parts.rate_limit.admit(key.key_id)
+    edge.note(request.scope, tenant=key.tenant, key=key.key_id)
+    return key
+
+
+def _documented(
+    handler: Handler, path: str, body: Any, examples: Mapping[str, Any] | None, query: type[BaseModel] | None
+) -> Callable[..., Any]:
+    """A function with the signature that FastAPI shall document."""
+
+    async def endpoint(**_: Any) -> None:
+        raise AssertionError("documented only: DirectRoute answers")
+
+    kinds = inspect.Parameter.KEYWORD_ONLY
+    parameters = []
+    for name in ("borrower_id", "id"):
+        if f"{{{name}}}" in path:
+            parameters.append(inspect.Parameter(name, kinds, annotation=Annotated[str, Path()]))
+    if body is not None:
+        shown = {name: {"value": value} for name, value in (examples or {}).items()}
+        annotation = Annotated[body, Body(openapi_examples=shown or None)]
+        parameters.append(inspect.Parameter("body", kinds, annotation=annotation))
+    for name in query.model_fields if query else ():
+        parameters.append(inspect.Parameter(name, kinds, default=None, annotation=Annotated[str | None, Query()]))
+    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__name__ = handler.__name__ if hasattr(handler, "__name__") else "endpoint"
+    return endpoint
+
+
+class Parameters(Frozen):
+    """Query parameters: all of them arrive as text."""
