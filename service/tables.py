@@ -1,0 +1,362 @@
+"""The tables: what is stored, in which column, under which key.
+
+Rows only. A table model checks nothing when it is built, so values are judged at the edge and in the pure core; nothing
+here knows what a column means to anybody. Every key begins with the tenant, but for what is looked up before the tenant is
+known (API keys) and for what belongs to the service as a whole (the log and its writers).
+
+Times are aware and in UTC. Money is a decimal as text. Bodies are bytes, because a text column can not hold what a
+client may send. Every change of a table is a migration; a test compares the two.
+"""
+
+from datetime import date, datetime
+from typing import Any, ClassVar, Final
+
+from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, Table, text
+from sqlmodel import Field, SQLModel
+
+SUMMARY: Final = "summary"
+Counted: Final[Any] = BigInteger().with_variant(Integer(), "sqlite")
+"""A number that the database counts up; SQLite does so for its own integers only."""
+
+
+class _Rows(SQLModel):
+    """What the rows below share; no table of its own."""
+
+    __tablename__: ClassVar[str]
+    __table_args__: ClassVar[Any] = ()
+
+
+# -- who may call ------------------------------------------------------------------------------------------------------
+
+
+class ApiKey(_Rows, table=True):
+    """A key of a tenant. The key itself is shown once; what is kept is its hash."""
+
+    __tablename__ = "api_key"
+    __table_args__ = (Index("api_key_of_tenant", "tenant", "created_at"),)
+
+    key_id: str = Field(primary_key=True)
+    tenant: str
+    key_hash: str
+    scopes: str
+    """Separated by blanks."""
+    name: str | None = None
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+# -- the record and what is derived from it ----------------------------------------------------------------------------
+
+
+class Borrower(_Rows, table=True):
+    """One record: its canonical bytes, and beside them its version and its place in the log."""
+
+    __tablename__ = "borrower"
+    __table_args__ = (
+        Index(
+            "borrower_redirected",
+            "tenant",
+            "redirected_to",
+            sqlite_where=text("redirected_to IS NOT NULL"),
+            postgresql_where=text("redirected_to IS NOT NULL"),
+        ),
+    )
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    version: int
+    record: bytes
+    content_hash: str
+    provisional: bool
+    redirected_to: str | None = None
+    """Of a provisional record: whose it turned out to be."""
+    redirected_after: datetime | None = None
+    """Of a provisional record: what took effect up to here went to somebody else, or was nobody's."""
+    time_zone: str
+    log: str
+    partition: int
+    log_offset: int = Field(sa_type=BigInteger)
+    """Of the entry merged last."""
+
+
+class Journey(_Rows, table=True):
+    """Where a borrower stands with one loan, as the lists show it: the loan's cycle last opened, else the implicit one."""
+
+    __tablename__ = "journey"
+    __table_args__ = (
+        Index("journey_stage", "tenant", "stage"),
+        Index("journey_due", "tenant", "promise_due_date"),
+        Index("journey_overdue", "tenant", "overdue_at"),
+    )
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    loan_id: str = Field(primary_key=True)
+    """Blank for evidence that names no loan."""
+    cycle_id: str | None = None
+    attempt: int
+    stage: str
+    rung: str
+    amount: str | None = None
+    currency: str
+    promise_due_date: date | None = None
+    overdue_at: datetime | None = None
+    reminded: bool
+    payment_link_shared: bool
+    payment_confirmed: bool
+    outstanding: str | None = None
+    holds: str
+    """A JSON list of objects `kind reason loan_id placed_at until`, those that end included until they are saved again."""
+    hold_kinds: str
+    """`|kind|kind|`, blank without a hold."""
+    hold_until: datetime | None = None
+    """When the last hold ends; null when one of them does not end by itself."""
+    last_contact_at: datetime | None = None
+
+
+class IdentifierLink(_Rows, table=True):
+    """An identifier that is linked to a borrower now."""
+
+    __tablename__ = "identifier"
+    __table_args__ = (Index("identifier_of_borrower", "tenant", "borrower_id"),)
+
+    tenant: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    value: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+
+
+class Loan(_Rows, table=True):
+    """Whose loan it is, by `cycle.opened`."""
+
+    __tablename__ = "loan"
+    __table_args__ = (Index("loan_of_borrower", "tenant", "borrower_id"),)
+
+    tenant: str = Field(primary_key=True)
+    loan_id: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+
+
+class Started(_Rows, table=True):
+    """A conversation that began and of which no summary has come."""
+
+    __tablename__ = "started"
+    __table_args__ = (Index("started_since", "tenant", "started_at"),)
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    conversation_id: str = Field(primary_key=True)
+    started_at: datetime
+
+
+# -- what came in ------------------------------------------------------------------------------------------------------
+
+
+class Journal(_Rows, table=True):
+    """Every merged entry once: the source of rebuilds, of the time line and of the first answer to a repeat."""
+
+    __tablename__ = "journal"
+    __table_args__ = (
+        Index("journal_position", "log", "partition", "log_offset", unique=True),
+        Index("journal_timeline", "tenant", "borrower_id", "effective_at", "event_id"),
+        Index("journal_arrival", "tenant", "received_at"),
+        Index(
+            "journal_conversation",
+            "tenant",
+            "borrower_id",
+            "channel",
+            "conversation_id",
+            sqlite_where=text(f"type = '{SUMMARY}'"),
+            postgresql_where=text(f"type = '{SUMMARY}'"),
+        ),
+    )
+
+    tenant: str = Field(primary_key=True)
+    event_id: str = Field(primary_key=True)
+    log: str
+    partition: int
+    log_offset: int = Field(sa_type=BigInteger)
+    epoch: int
+    borrower_id: str
+    type: str
+    channel: str | None = None
+    conversation_id: str | None = None
+    revision: int | None = None
+    loan_id: str | None = None
+    cycle_id: str | None = None
+    effective_at: datetime
+    received_at: datetime
+    body: bytes
+    stamps: bytes
+    body_hash: str
+    record_version: int
+
+
+class Repeat(_Rows, table=True):
+    """One delivery of an id that was there already; a conflict when its body was another."""
+
+    __tablename__ = "repeat"
+    __table_args__ = (Index("repeat_arrival", "tenant", "at"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counted)
+    tenant: str
+    event_id: str
+    at: datetime
+    is_conflict: bool
+
+
+class SetAside(_Rows, table=True):
+    """Kept, not merged, listed with its reason."""
+
+    __tablename__ = "set_aside"
+    __table_args__ = (
+        CheckConstraint("status IN ('open', 'merged', 'refused')", name="set_aside_status"),
+        Index("set_aside_list", "tenant", "status", "id"),
+        Index(
+            "set_aside_open_event",
+            "tenant",
+            "event_id",
+            sqlite_where=text("status = 'open'"),
+            postgresql_where=text("status = 'open'"),
+        ),
+    )
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counted)
+    tenant: str
+    reason: str
+    detail: str
+    kind: str
+    vendor: str | None = None
+    borrower_id: str | None = None
+    event_id: str | None = None
+    body_hash: str | None = None
+    received_at: datetime
+    attempts: int
+    status: str
+    value: bytes
+    """What came: an entry of the log, or a hook's body."""
+
+
+class Intake(_Rows, table=True):
+    """The embedded log. Offsets grow within a partition and may have gaps."""
+
+    __tablename__ = "intake"
+
+    partition: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    log_offset: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    tenant: str
+    borrower_id: str
+    event_id: str
+    value: bytes
+    appended_at: datetime
+
+
+class IntakeHead(_Rows, table=True):
+    """The end of each partition of the embedded log, and which log it is."""
+
+    __tablename__ = "intake_head"
+
+    partition: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    next_offset: int = Field(sa_type=BigInteger)
+    identity: str
+
+
+class WriterPartition(_Rows, table=True):
+    """The fence: who may write what comes from a partition, and up to where it is merged."""
+
+    __tablename__ = "writer_partition"
+
+    log: str = Field(primary_key=True)
+    partition: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    epoch: int
+    next_offset: int = Field(sa_type=BigInteger)
+    owner: str
+    log_identity: str
+    partition_count: int
+    last_entry: str | None = None
+    """A hash of the entry before `next_offset`, by which a log that is not the one we left is known."""
+    taken_at: datetime
+
+
+# -- what was answered and granted -------------------------------------------------------------------------------------
+
+
+class Resume(_Rows, table=True):
+    """One answer of `resume`, and later whether the conversation started as it was told."""
+
+    __tablename__ = "resume"
+    __table_args__ = (
+        Index("resume_time", "tenant", "at"),
+        Index("resume_of_borrower", "tenant", "borrower_id", "at"),
+        Index("resume_of_conversation", "tenant", "channel", "conversation_id"),
+    )
+
+    tenant: str = Field(primary_key=True)
+    resume_id: str = Field(primary_key=True)
+    borrower_id: str | None = None
+    at: datetime
+    channel: str
+    direction: str
+    loan_id: str | None = None
+    position: str | None = None
+    proposed: str | None = None
+    proposed_by: str | None = None
+    granted: str | None = None
+    refusals: str
+    """A JSON list of rules."""
+    fallback: str | None = None
+    source: str
+    record_version: int | None = None
+    mode: str
+    degraded: bool
+    entered_state: str | None = None
+    agent: str | None = None
+    ignored: bool
+    conversation_id: str | None = None
+
+
+class Permit(_Rows, table=True):
+    """A claim to act once: one holder, for a time."""
+
+    __tablename__ = "permit"
+    __table_args__ = (Index("permit_of_attempt", "tenant", "borrower_id", "loan_id", "cycle_id", "attempt", "action"),)
+
+    tenant: str = Field(primary_key=True)
+    permit_id: str = Field(primary_key=True)
+    borrower_id: str
+    loan_id: str | None = None
+    cycle_id: str | None = None
+    attempt: int
+    action: str
+    channel: str
+    holder: str
+    granted_at: datetime
+    expires_at: datetime
+    settled_by: str | None = None
+    """The event that settled it."""
+
+
+class Audit(_Rows, table=True):
+    """Who did what, without a word of what was said."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("audit_time", "tenant", "at"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counted)
+    tenant: str
+    at: datetime
+    who: str
+    """A key's id and name."""
+    action: str
+    borrower_id: str | None = None
+    detail: str
+
+
+METADATA: Final = SQLModel.metadata
+
+
+def table_of(rows: type[SQLModel]) -> Table:
+    """The table of a model, for statements."""
+    return METADATA.tables[str(rows.__tablename__)]

@@ -1,0 +1,329 @@
+"""The unit of work, group commit and the lock, on real SQLite files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from service import database as module
+from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse, Prepared
+from service.tables import Audit, IntakeHead, Permit, table_of
+
+HEADS = table_of(IntakeHead)
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+
+def add(number: int) -> module.Job[int]:
+    def job(connection: Connection) -> int:
+        connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="log"))
+        return number
+
+    return job
+
+
+def numbers(connection: Connection) -> list[int]:
+    return list(connection.execute(select(HEADS.c.partition).order_by(HEADS.c.partition)).scalars())
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = await Database.open(tmp_path / "test.db")
+    yield opened
+    await opened.close()
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def log_bytes(database: Database) -> int:
+    return os.path.getsize(f"{database.path}-wal")
+
+
+def stored(database: Database) -> list[int]:
+    """As another process sees it."""
+    with sqlite3.connect(database.path) as own:
+        return [row[0] for row in own.execute("SELECT partition FROM intake_head ORDER BY 1")]
+
+
+# -- the unit of work --------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_means_that_it_is_stored(database: Database) -> None:
+    assert await database.write(add(1)) == 1
+    assert stored(database) == [1]
+    assert await database.read(numbers) == [1]
+
+
+async def test_of_a_group_only_the_job_that_fails_is_undone(database: Database) -> None:
+    def fails(connection: Connection) -> None:
+        add(7)(connection)
+        raise LookupError("in the middle")
+
+    answers = await asyncio.gather(
+        *(database.write(job) for job in (add(1), fails, add(2), add(1), add(3))), return_exceptions=True
+    )
+    assert [a for a in answers if isinstance(a, int)] == [1, 2, 3]
+    assert isinstance(answers[1], LookupError)
+    assert isinstance(answers[3], IntegrityError)
+    assert stored(database) == [1, 2, 3]
+
+
+async def test_what_is_asked_for_together_is_committed_together(database: Database) -> None:
+    seen: list[list[int]] = []
+
+    def look(connection: Connection) -> None:
+        add(len(seen))(connection)
+        seen.append(stored(database))
+
+    await asyncio.gather(*(database.write(look) for _ in range(20)))
+    assert seen == [[]] * 20, "nobody else sees any of a group before all of it is on disk"
+    assert stored(database) == list(range(20))
+
+
+async def test_a_reader_sees_no_half_of_a_group(database: Database) -> None:
+    writing = [asyncio.ensure_future(database.write(add(n))) for n in range(10)]
+    sizes = {len(await database.read(numbers))}
+    while not writing[-1].done():
+        await asyncio.sleep(0)
+        sizes.add(len(await database.read(numbers)))
+    sizes.add(len(await database.read(numbers)))
+    assert sizes == {0, 10}
+
+
+async def test_a_reader_cannot_write(database: Database) -> None:
+    for read in (database.read, database.read_slow):
+        with pytest.raises(DatabaseUnavailable):
+            await read(add(1))
+    assert stored(database) == []
+
+
+async def test_a_slow_read_sees_what_is_committed(database: Database) -> None:
+    await database.write(add(4))
+    assert await database.read_slow(numbers) == [4]
+
+
+async def test_a_caller_that_went_away_does_not_disturb_the_others(database: Database) -> None:
+    gone = asyncio.ensure_future(database.write(add(1)))
+    stays = asyncio.ensure_future(database.write(add(2)))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert await stays == 2
+    assert 2 in stored(database)
+    assert await database.write(add(3)) == 3
+
+
+async def test_what_was_asked_for_is_ended_before_the_file_is_let_go(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "test.db")
+    writing = [asyncio.ensure_future(database.write(add(n))) for n in range(5)]
+    await asyncio.sleep(0)
+    await database.close()
+    assert [w.result() for w in writing] == list(range(5))
+    with pytest.raises(DatabaseUnavailable):
+        await database.write(add(9))
+    with pytest.raises(DatabaseUnavailable):
+        await database.read(numbers)
+    assert files(tmp_path) == ["test.db"], "the write-ahead log is in the file"
+
+
+# -- the world fails ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_foreign_lock_is_waited_for_while_reads_go_on(database: Database) -> None:
+    other = sqlite3.connect(database.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    writing = asyncio.ensure_future(database.write(add(1)))
+    for _ in range(20):
+        await asyncio.sleep(0.002)
+        assert await database.read(numbers) == []
+    assert not writing.done()
+    other.execute("ROLLBACK")
+    assert await writing == 1
+    other.close()
+
+
+async def test_a_foreign_lock_that_stays_is_told_as_such(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUSY_LIMIT_SECONDS", 0.05)
+    other = sqlite3.connect(database.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answers = await asyncio.gather(*(database.write(add(n)) for n in range(3)), return_exceptions=True)
+    assert [type(a) for a in answers] == [DatabaseUnavailable] * 3
+    other.execute("ROLLBACK")
+    other.close()
+    assert await database.write(add(1)) == 1, "it goes on afterwards"
+
+
+async def test_on_a_full_disk_what_was_answered_is_there_and_nothing_else(database: Database) -> None:
+    def fills(number: int) -> module.Job[int]:
+        def job(connection: Connection) -> int:
+            connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="x" * 100_000))
+            return number
+
+        return job
+
+    await database.write(lambda c: c.exec_driver_sql("PRAGMA max_page_count = 120").all())
+    answers = await asyncio.gather(*(database.write(fills(n)) for n in range(6)), return_exceptions=True)
+    assert any(isinstance(a, DatabaseUnavailable) for a in answers)
+    assert stored(database) == [a for a in answers if isinstance(a, int)]
+    await database.write(lambda c: c.exec_driver_sql("PRAGMA max_page_count = 100000").all())
+    assert await database.write(fills(50)) == 50
+
+
+async def test_a_busy_loop_does_not_starve_the_commits(database: Database) -> None:
+    """Negative control: with Python's usual switch interval this takes minutes."""
+    stop = False
+
+    async def other_requests() -> None:
+        while not stop:
+            until = time.perf_counter() + 0.0002
+            while time.perf_counter() < until:
+                pass
+            await asyncio.sleep(0)
+
+    others = [asyncio.ensure_future(other_requests()) for _ in range(4)]
+    async with asyncio.timeout(10):
+        for number in range(50):
+            await database.write(add(number))
+    stop = True
+    await asyncio.gather(*others)
+
+
+async def test_the_write_ahead_log_is_used_again_from_its_beginning(database: Database) -> None:
+    def grow(connection: Connection) -> None:
+        connection.execute(insert(HEADS).values(partition=next(count), next_offset=0, identity="x" * 50_000))
+
+    count = iter(range(10_000))
+    groups, of = 200, 3
+    for _ in range(groups):
+        await asyncio.gather(*(database.write(grow) for _ in range(of)))
+    assert log_bytes(database) < groups * of * 50_000 * 2 / 3, "it would hold all of it"
+    assert len(stored(database)) == groups * of
+
+
+# -- one process serves ------------------------------------------------------------------------------------------------
+
+
+async def test_a_second_serve_is_refused_and_a_command_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "test.db"
+    first = await Database.open(path, serving=True)
+    with pytest.raises(InUse, match=f"in use by process {os.getpid()}"):
+        await Database.open(path, serving=True)
+    command = await Database.open(path)
+    assert await command.write(add(1)) == 1
+    await command.close()
+    assert await first.read(numbers) == [1]
+    await first.close()
+    again = await Database.open(path, serving=True)
+    await again.close()
+
+
+async def test_a_process_that_was_killed_holds_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "test.db"
+    holds = (
+        "import asyncio, pathlib, sys\n"
+        "from service.database import Database\n"
+        "async def main():\n"
+        "    await Database.open(pathlib.Path(sys.argv[1]), serving=True)\n"
+        "    print('held', flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", holds, str(path), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"held\n"
+    with pytest.raises(InUse, match=f"process {process.pid}"):
+        await Database.open(path, serving=True)
+    process.kill()
+    await process.wait()
+    database = await Database.open(path, serving=True)
+    await database.close()
+
+
+async def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "deep" / "test.db", serving=True)
+    await database.write(add(1))
+    assert {p.stat().st_mode & 0o077 for p in (tmp_path / "deep").iterdir()} == {0}
+    await database.close()
+
+
+@pytest.mark.parametrize("spoil", ["no database at all", "a page in the middle"])
+async def test_a_damaged_file_is_named_at_the_start(tmp_path: Path, spoil: str) -> None:
+    path = tmp_path / "test.db"
+    if spoil == "no database at all":
+        path.write_bytes(b"a letter, and a long one, that somebody put there" * 100)
+    else:
+        await (await Database.open(path)).close()
+        whole = bytearray(path.read_bytes())
+        whole[len(whole) // 2 : len(whole) // 2 + 20_000] = b"\xff" * 20_000
+        path.write_bytes(whole)
+    with pytest.raises(DamagedDatabase):
+        await Database.open(path, serving=True)
+
+
+# -- statements built once ---------------------------------------------------------------------------------------------
+
+
+async def test_a_prepared_statement_stores_and_reads_as_sqlalchemy_does(database: Database) -> None:
+    permits = table_of(Permit)
+    row = {
+        "tenant": "acme", "permit_id": "p-1", "borrower_id": "B-1", "loan_id": None, "cycle_id": None, "attempt": 1,
+        "action": "reminder", "channel": "whatsapp", "holder": "run", "settled_by": None,
+        "granted_at": NOON.astimezone(timezone(timedelta(hours=5, minutes=30))),
+        "expires_at": NOON + timedelta(microseconds=7),
+    }  # fmt: skip
+    await database.write(lambda c: Prepared(insert(permits)).run(c, **row))
+    await database.write(lambda c: c.execute(insert(permits).values({**row, "permit_id": "p-2"})))
+    both = select(permits).order_by(permits.c.permit_id)
+    prepared = await database.read(Prepared(both).rows)
+    assert [tuple(r) for r in prepared] == [tuple(r) for r in await database.read(lambda c: c.execute(both).all())]
+    assert prepared[0][9].utcoffset() == timedelta(0)
+    raw = await database.read(lambda c: c.exec_driver_sql("SELECT DISTINCT granted_at, expires_at FROM permit").all())
+    assert len(raw) == 1, "the same text, whichever way"
+
+
+async def test_a_prepared_statement_fails_as_sqlalchemy_does(database: Database) -> None:
+    put = Prepared(insert(HEADS))
+    await database.write(lambda c: put.run(c, partition=1, next_offset=0, identity="x"))
+    with pytest.raises(IntegrityError) as caught:
+        await database.write(lambda c: put.run(c, partition=1, next_offset=0, identity="secret"))
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_prepared_statement_knows_its_constants_and_its_counts(database: Database) -> None:
+    await database.write(lambda c: [add(n)(c) for n in range(5)])
+    some = Prepared(select(HEADS.c.partition).where(HEADS.c.identity == "log", HEADS.c.partition > bindparam("above")))
+    assert [r[0] for r in await database.read(lambda c: some.rows(c, above=2))] == [3, 4]
+    assert await database.read(lambda c: some.row(c, above=9)) is None
+    gone = Prepared(HEADS.delete().where(HEADS.c.partition >= bindparam("at_least")))
+    assert await database.write(lambda c: gone.run(c, at_least=3)) == 2
+
+
+@given(st.datetimes(timezones=st.timezones()))
+def test_times_are_stored_in_utc_to_the_microsecond_and_come_back(at: datetime) -> None:
+    try:
+        in_utc = at.astimezone(UTC)
+    except OverflowError:
+        return
+    text = module._time_to_text(at)
+    column = table_of(Audit).c.at.type
+    assert text == column.dialect_impl(module._DIALECT).bind_processor(module._DIALECT)(at)
+    assert module._time_from_text(text) == in_utc
+
+
+def test_a_time_without_its_offset_is_not_stored() -> None:
+    with pytest.raises(ValueError, match="offset"):
+        module._time_to_text(NOON.replace(tzinfo=None))
