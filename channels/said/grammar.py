@@ -1,0 +1,133 @@
+"""The grammar: which phrases are looked for in a text, and in which order.
+
+Every number gets one role. Days, clock times, percentages, counts and names take theirs first, because a mark beside them
+says what they are ("25 ko", "6 pm", "2 EMIs"); what is left is money. So a day is never taken for a sum, nor a sum for a
+day, whichever of them is asked for. This module must not know today's date, nor which way a day is looked for.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from channels.said import words
+from channels.said.clock_phrases import clock_item, clock_time, hour_in_words
+from channels.said.day_phrases import (
+    day_of_month,
+    duration,
+    length_without_number,
+    month_phrase,
+    relative_day,
+    slashed_date,
+    week_phrase,
+    weekday_phrase,
+)
+from channels.said.days import Dated
+from channels.said.line import Line
+from channels.said.money_phrases import count, is_negative, percentage, sum_of_money
+from channels.said.numerals import NUMBER_BEGINNINGS, items
+from channels.said.reading import Kind, Piece, day_month_year, fold, holds_digits, pieces, words_of
+
+
+def read_numbers(text: str) -> Line | None:
+    """What `text` says, or None if it holds no number."""
+    return _read(text, NUMBER_BEGINNINGS, figures=True)
+
+
+def read_days(text: str) -> Line | None:
+    """What `text` says, or None if it holds neither a number nor a word for a day or a time."""
+    return _read(text, _DAY_OR_NUMBER_BEGINNINGS, figures=True)
+
+
+def read_claims(text: str) -> Line | None:
+    """What `text` says, or None if no word in it can claim a payment."""
+    return _read(text, words.CLAIM_WORDS, figures=False)
+
+
+def _read(text: str, beginnings: frozenset[str], *, figures: bool) -> Line | None:
+    """Most texts say nothing of the kind, so that is found out before anything is built."""
+    folded = fold(text)
+    if (figures and holds_digits(folded)) or not beginnings.isdisjoint(words_of(folded)):
+        return _line(pieces(folded))
+    return None
+
+
+def _line(found: list[Piece]) -> Line:
+    """The work grows with the length of the text and no faster."""
+    line = Line(items(found))
+    at = 0
+    while at < len(line.items):
+        item = line.items[at]
+        if item.number is not None:
+            at = _number_phrase(line, at)
+        elif item.kind is Kind.CLOCK:
+            at = clock_item(line, at)
+        elif item.kind is Kind.DATE:
+            day, month, year = day_month_year(item.text)
+            line.numbers.update((Decimal(day), Decimal(month), Decimal(year)))
+            at = line.add_day((Dated(day, month, year),), at, at + 1)
+        elif line.texts[at] in _WORD_PHRASE_BEGINNINGS:
+            at = _word_phrase(line, at)
+        else:
+            at += 1
+    return line
+
+
+def _number_phrase(line: Line, at: int) -> int:
+    """The roles in their order. The first that fits takes the number, and those chained to it if it fits them all."""
+    line.numbers.update(line.number(at).values)
+    if at in line.ids or is_negative(line, at):
+        return at + 1
+    chain, after = line.chain(at)
+    while chain:
+        numbers = [line.number(place) for place in chain]
+        end = (
+            percentage(line, after)
+            or clock_time(line, chain, numbers, after)
+            or slashed_date(line, chain, numbers, after)
+            or day_of_month(line, chain, numbers, after)
+            or duration(line, chain, numbers, after)
+            or count(line, numbers, after)
+        )
+        if end:
+            for number in numbers:
+                line.numbers.update(number.values)
+            return end
+        chain, after = (chain[:1], at + 1) if len(chain) > 1 else ([], after)
+    return sum_of_money(line, at)
+
+
+def _word_phrase(line: Line, at: int) -> int:
+    return (
+        relative_day(line, at)
+        or week_phrase(line, at)
+        or weekday_phrase(line, at)
+        or month_phrase(line, at)
+        or length_without_number(line, at)
+        or hour_in_words(line, at)
+        or at + 1
+    )
+
+
+_WORD_PHRASE_BEGINNINGS = (
+    words.PLAIN_DAYS
+    | words.WEEKDAYS.keys()
+    | words.MONTHS.keys()
+    | words.NEXT
+    | words.THIS
+    | words.COMING
+    | words.COMING_FIRST_OF_TWO
+    | words.LAST
+    | words.END
+    | words.START
+    | words.DAY
+    | words.WEEK
+    | words.WEEKEND
+    | words.MONTH
+    | words.MONTH_END
+    | words.DAY_END
+    | words.HOUR
+    | words.ARTICLE
+    | words.HALF
+    | {"noon", "quarter"}
+)
+_DAY_OR_NUMBER_BEGINNINGS = (_WORD_PHRASE_BEGINNINGS - words.ARTICLE - {"is"}) | NUMBER_BEGINNINGS

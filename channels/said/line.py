@@ -1,0 +1,156 @@
+"""One text on its way to meaning: its items, the phrases found so far, and what every part of the grammar asks of it.
+
+The grammar is spread over `money_phrases`, `day_phrases` and `clock_phrases`, which all write here, and `grammar`, which
+says in what order they are asked. This module must not know any of their rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from channels.said import words
+from channels.said.days import When
+from channels.said.ids import ids
+from channels.said.numerals import Item, Number
+from channels.said.reading import Kind
+
+LONGEST_CHAIN = 6  # "1, 2, 3, 4, 5 or 6"
+LONGEST_BARE_ANSWER = 8  # items in an answer that is only a number: "haan ji, 5 ya 6"
+
+NOTHING = ""  # before the first item and after the last
+NUMBER = "\0"  # stands in `texts` where the item is a number, a date or a clock time
+_LOOKAHEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """A sum: its readings, one if it is clear, and its currency if one was said."""
+
+    values: tuple[Decimal, ...]
+    currency: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DayPhrase:
+    """The days one phrase may mean, as alternatives. It stands on the items from `first` up to `after`."""
+
+    whens: tuple[When, ...]
+    first: int
+    after: int
+    open_ended: bool = False  # "after the 25th" names no day
+
+
+@dataclass(slots=True)
+class Line:
+    """All that one text says, in the order in which it says it."""
+
+    items: list[Item]
+    texts: list[str] = field(init=False)
+    ids: frozenset[int] = field(init=False)
+    alone: frozenset[int] = field(init=False)
+
+    money: list[Money] = field(default_factory=list)
+    days: list[DayPhrase] = field(default_factory=list)
+    clocks: list[int | None] = field(
+        default_factory=list
+    )  # minutes after midnight; None if the half of the day is not clear
+    delays: list[Decimal] = field(default_factory=list)  # minutes: "in 2 hours"
+    numbers: set[Decimal] = field(default_factory=set)
+    end_of_day: bool = False
+
+    def __post_init__(self) -> None:
+        self.texts = [
+            item.text if item.number is None and item.kind in (Kind.WORD, Kind.MARK) else NUMBER for item in self.items
+        ]
+        self.texts += [NOTHING] * _LOOKAHEAD
+        self.ids = ids(self.items, self.texts)
+        self.alone = self._bare_answer()
+
+    # -- looking around -----------------------------------------------------------------------------------------------
+
+    def before(self, at: int) -> str:
+        return self.texts[at - 1] if at else NOTHING
+
+    def skip(self, place: int, these: Container[str], most: int) -> int:
+        """The first place from `place` on that holds none of `these`, at most `most` later."""
+        end = place + most
+        while place < end and self.texts[place] in these:
+            place += 1
+        return place
+
+    def touch(self, first: int, last: int) -> bool:
+        """Whether the items from `first` to `last` stand without a blank between them."""
+        return all(self.items[place].end == self.items[place + 1].start for place in range(first, last))
+
+    # -- numbers ------------------------------------------------------------------------------------------------------
+
+    def is_number(self, at: int) -> bool:
+        return at < len(self.items) and self.items[at].number is not None and at not in self.ids
+
+    def number(self, at: int) -> Number:
+        number = self.items[at].number
+        assert number is not None
+        return number
+
+    def chain(self, at: int) -> tuple[list[int], int]:
+        """The numbers joined to the one at `at` by "or", "to", a dash and the like, and the place after the last."""
+        chain, after = [at], at + 1
+        while len(chain) < LONGEST_CHAIN:
+            step = self.joined(after, between=self.before(at) in words.BETWEEN)
+            if step is None:
+                break
+            chain.append(step)
+            after = step + 1
+        return chain, after
+
+    def joined(self, after: int, *, between: bool) -> int | None:
+        """The place of the number that is joined to the one before `after`; `between` when "between" stood before it."""
+        joint = self.texts[after]
+        if self.is_number(after):
+            return after
+        if joint in words.OR and self.texts[after + 1] in words.AFTER_OR and self.is_number(after + 2):
+            return after + 2
+        if joint not in _JOINTS or not self.is_number(after + 1):
+            return None
+        if joint in words.AND and not between:
+            follower = self.texts[after + 2]
+            if follower not in _AFTER_TWO_JOINED_BY_AND and not self.number(after + 1).ordinal:
+                return None
+        return after + 1
+
+    def _bare_answer(self) -> frozenset[int]:
+        """The numbers of a text that says them, how they are joined and what is polite, and nothing else; else none."""
+        if len(self.items) > LONGEST_BARE_ANSWER:
+            return frozenset()
+        said = self.texts[: len(self.items)]
+        if any(text != NUMBER and text not in _IN_A_BARE_ANSWER for text in said):
+            return frozenset()
+        return frozenset(place for place, item in enumerate(self.items) if item.number is not None)
+
+    # -- days ---------------------------------------------------------------------------------------------------------
+
+    def add_day(self, whens: tuple[When, ...], first: int, after: int, *, open_ended: bool | None = None) -> int:
+        """Takes a phrase for a day, unless it is denied at once: "kal nahi", "not on Friday". Answers `after`."""
+        place = self.skip(after, _BEHIND_A_DAY, 3)
+        denied = self.texts[place] in words.NOT and self.texts[place + 1] not in words.OTHERWISE
+        before = self.before(first)
+        if before in _IN_FRONT_OF_A_DAY and first > 1:
+            before = self.texts[first - 2]
+        if denied or before == "not":
+            return after
+        if open_ended is None:
+            later = self.skip(after, words.KE, 1)
+            open_ended = self.texts[later] in words.LATER or self.before(first) == "after"
+        self.days.append(DayPhrase(whens, first, after, open_ended))
+        return after
+
+
+_JOINTS = words.OR | words.TO | words.AND | {"/", ","}
+_AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
+_IN_A_BARE_ANSWER = (
+    words.FILLERS | words.CURRENCIES.keys() | words.DAY | words.WEEK | words.MONTH | words.BETWEEN | (_JOINTS - {","})
+)
+_BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS
+_IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until"})

@@ -1,0 +1,192 @@
+"""Sums of money: the numbers that nothing beside them makes a day, a time, a count or a name.
+
+It must not know days. Two sums that are offered as alternatives stay two; nothing here chooses between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from channels.said import words
+from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money
+from channels.said.numerals import Number
+
+SMALLEST_BARE_SUM = 100  # a smaller number is money only beside a word that goes with money
+WIDEST_RANGE = 20  # "25 to 5000" is no range
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+
+
+def percentage(line: Line, after: int) -> int | None:
+    if line.texts[after] in words.PERCENT:
+        return after + 1
+    return after + 2 if line.texts[after] == "per" and line.texts[after + 1] in ("cent", "hundred") else None
+
+
+def count(line: Line, numbers: list[Number], after: int) -> int | None:
+    """ "2 EMIs", "do baar", "2 x 5000"."""
+    place = line.skip(after, words.MORE, 1)
+    if line.texts[place] not in words.COUNTED:
+        return None
+    if line.texts[place] == "x" and line.is_number(place + 1):
+        return after if numbers[0].value < SMALLEST_BARE_SUM else None
+    return place + 1
+
+
+def is_negative(line: Line, at: int) -> bool:
+    """ "-500", "-₹500", "minus 500": not a sum. A dash between two numbers, or one followed by a blank, is no sign."""
+    before = line.before(at)
+    if before in ("minus", "negative"):
+        return True
+    sign = at - 1
+    if before in words.CURRENCIES and at > 1:
+        sign, before = at - 2, line.texts[at - 2]
+    if before != "-" or not line.touch(sign, sign + 1):
+        return False
+    if sign == 0 or line.texts[sign - 1] in words.CURRENCIES or line.texts[sign - 1] in ("(", "=", ":"):
+        return True
+    return not line.touch(sign - 1, sign) and line.texts[sign - 1] != NUMBER
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A sum while it is read: `marked` once something says that it is money, `after` the place after what was read."""
+
+    values: tuple[Decimal, ...]
+    after: int
+    currency: str | None = None
+    marked: bool = False
+
+
+def sum_of_money(line: Line, at: int) -> int:
+    """What no other role took; the place after it."""
+    number = line.number(at)
+    read = _Sum(number.values, at + 1, marked=number.scale is not None or number.grouped)
+    _take_marks(line, at, read)
+    _take_alternatives(line, at, number, read)
+    _take_paise(line, read)
+    denied = line.texts[read.after] in words.NOT and line.texts[read.after + 1] not in words.OTHERWISE
+    if not denied and (read.marked or _is_money_unmarked(line, at, read)):
+        line.money.append(Money(read.values, read.currency))
+    return read.after
+
+
+def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
+    before, after = line.before(at), line.texts[read.after]
+    if all(value < SMALLEST_BARE_SUM for value in read.values):
+        return bool(line.alone) or before in words.BESIDE_MONEY or after in words.BESIDE_MONEY
+    in_a_year = before in ("in", "year", "of", "since", "sal", "saal") or before in words.MONTHS
+    return not (in_a_year and FIRST_YEAR <= read.values[0] <= LAST_YEAR)
+
+
+def _take_marks(line: Line, at: int, read: _Sum) -> None:
+    """The currency before or after the number at `at`, and signs such as "/-" and "only"."""
+    before = _currency_before(line, at)
+    if before is not None:
+        read.currency, read.marked = read.currency or before, True
+    if _belongs_to_next(line, read.after):
+        return
+    if line.texts[read.after] in words.CURRENCIES:
+        read.currency, read.marked = read.currency or words.CURRENCIES[line.texts[read.after]], True
+        read.after += 1
+        if line.texts[read.after] == "." and line.touch(read.after - 1, read.after):
+            read.after += 1
+    if (line.texts[read.after], line.texts[read.after + 1]) in (("/", "-"), ("/", "="), ("-", "/")):
+        read.marked, read.after = True, read.after + 2
+    if line.texts[read.after] in words.MONEY_WITHOUT_A_CURRENCY:
+        read.marked, read.after = True, read.after + 1
+
+
+def _currency_before(line: Line, at: int) -> str | None:
+    place = at - 1
+    if place > 0 and line.texts[place] == "." and line.texts[place - 1] in words.CURRENCIES:
+        place -= 1
+    if place < 0 or line.texts[place] not in words.CURRENCIES:
+        return None
+    if line.texts[place] == "$" and place and line.touch(place - 1, place):
+        return words.BEFORE_A_DOLLAR.get(line.texts[place - 1], "USD")
+    return words.CURRENCIES[line.texts[place]]
+
+
+def _belongs_to_next(line: Line, after: int) -> bool:
+    """Whether the currency at `after` touches a number behind it: "25 Rs.5000"."""
+    if line.texts[after] not in words.CURRENCIES:
+        return False
+    place = line.skip(after + 1, ".", 1)
+    return line.is_number(place) and line.touch(after, place)
+
+
+def _take_alternatives(line: Line, at: int, number: Number, read: _Sum) -> None:
+    """Sums joined to this one, which share its scale: "5 or 6 thousand", "paanch chhe hazaar", "5 hazaar ya 6"."""
+    last = number
+    for _ in range(LONGEST_CHAIN):
+        place = _joined_sum(line, at, read.after)
+        if place is None:
+            return
+        other = line.number(place)
+        shared = _alternatives(
+            line, last, other, place, adjacent=place == read.after, between=_between(line, at, place)
+        )
+        if shared is None:
+            return
+        read.values = (*read.values[: -len(last.values)], *shared)
+        read.marked = read.marked or other.scale is not None
+        line.numbers.update((*other.values, *shared))
+        last, read.after = other, place + 1
+        _take_marks(line, place, read)
+
+
+def _joined_sum(line: Line, at: int, after: int) -> int | None:
+    place = line.joined(after, between=line.before(at) in words.BETWEEN)
+    if place is None and (line.texts[after] in words.OR or line.texts[after] in words.TO):
+        beyond = line.skip(after + 1, words.CURRENCIES.keys() | {"."}, 2)  # "₹4,000 to ₹5,000"
+        return beyond if beyond > after + 1 and line.is_number(beyond) else None
+    return place
+
+
+def _between(line: Line, at: int, place: int) -> bool:
+    return any(text in words.BETWEEN for text in (line.before(at), line.texts[place + 1], line.texts[place + 2]))
+
+
+def _alternatives(
+    line: Line, first: Number, second: Number, place: int, *, adjacent: bool, between: bool
+) -> tuple[Decimal, ...] | None:
+    """Both values, with one's scale lent to the other; None when the two are no alternatives to each other."""
+    if second.ordinal or len(first.values) > 1 or len(second.values) > 1:
+        return None
+    if second.scale is None and line.texts[place + 1] in words.MARKS_ANOTHER_ROLE:
+        return None
+    joint = line.texts[place - 1]
+    loose = joint == "," or (joint in words.AND and not between)
+    if second.scale is not None and first.scale is None and first.value < second.coefficient:
+        if loose or (adjacent and not _close(first.value, second.coefficient)):
+            return None
+        return first.value * second.scale, second.value
+    if adjacent or loose:
+        return None
+    if joint == "/":
+        return (first.value, second.value) if first.value >= SMALLEST_BARE_SUM else None
+    if first.scale is not None and second.scale is None and first.coefficient <= second.value < 10 * first.coefficient:
+        return first.value, second.value * first.scale
+    if joint in words.OR or first.value < second.value <= first.value * WIDEST_RANGE:
+        return first.value, second.value
+    return None
+
+
+def _close(first: Decimal, second: Decimal) -> bool:
+    """Whether two counts said one after the other are a rough range: "paanch chhe", "das pandrah"; not "25 5"."""
+    return first < second <= first + max(Decimal(5), first)
+
+
+def _take_paise(line: Line, read: _Sum) -> None:
+    """ "500 rupaye 50 paise", "50 paise"; but "5000 paise" is just "5000 of money"."""
+    if line.texts[read.after] in words.PAISE:
+        if read.currency is None and all(value < 100 for value in read.values):
+            read.values, read.currency = tuple(value / 100 for value in read.values), "INR"
+            line.numbers.update(read.values)
+        read.marked, read.after = True, read.after + 1
+    elif read.currency is not None and len(read.values) == 1 and line.is_number(read.after):
+        paise = line.number(read.after)
+        if line.texts[read.after + 1] in words.PAISE and paise.value < 100 and paise.scale is None:
+            read.values, read.after = (read.values[0] + paise.value / 100,), read.after + 2
+            line.numbers.update((*paise.values, *read.values))

@@ -1,0 +1,157 @@
+"""Whether something was done or is promised: the verb that goes with a day, and whether a text claims a payment.
+
+Hindi puts its verb behind, English before; so the verb of a day is the next Hindi one, else the nearest one before it.
+This module must not know dates or sums.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from enum import Enum
+
+from channels.said import words
+from channels.said.line import NOTHING, NUMBER, Line
+
+FARTHEST_VERB_ITEMS = 40  # a verb farther away belongs to something else
+NEGATION_REACH_ITEMS = 3
+CONDITION_REACH_ITEMS = 6
+
+
+class Tense(Enum):
+    """What the verb of a day says about it. `ARRIVAL`: it is the day on which the speaker's own income comes."""
+
+    PAST = "past"
+    FUTURE = "future"
+    ARRIVAL = "arrival"
+    NONE = "none"
+
+
+class Verbs:
+    """The verbs of one line, looked up once for all that is asked about it."""
+
+    def __init__(self, line: Line) -> None:
+        self._texts = line.texts
+        self._length = len(line.items)
+        said = set(line.texts)
+        self._income = not words.INCOME.isdisjoint(said)
+        self._paying = not words.PAYING_NOUN.isdisjoint(said)
+        places = range(self._length)
+        self._verbs = [place for place in places if self._is_verb(self._texts[place])]
+        self._hindi_verbs = [place for place in self._verbs if self._texts[place] not in words.ENGLISH_VERBS]
+        self._stops = tuple(
+            [place for place in places if self._texts[place] in ends]
+            for ends in (words.CLAUSE_ENDS, words.SENTENCE_ENDS)
+        )
+
+    # -- the verb of a day --------------------------------------------------------------------------------------------
+
+    def tense(self, first: int, after: int) -> Tense:
+        """The tense of what stands on the items from `first` up to `after`, by its clause, else by its sentence."""
+        for stops in self._stops:
+            begin = max(_last_before(stops, first, -1) + 1, first - FARTHEST_VERB_ITEMS)
+            end = min(_first_from(stops, after, self._length), after + FARTHEST_VERB_ITEMS)
+            behind = _first_from(self._hindi_verbs, after, end)
+            if behind < end:
+                return self._tense_at(behind, end)
+            ahead = _last_before(self._verbs, first, -1)
+            if ahead >= begin:
+                return self._tense_at(ahead, first)
+            behind = _first_from(self._verbs, after, end)
+            if behind < end:
+                return self._tense_at(behind, end)
+        return Tense.NONE
+
+    def _is_verb(self, word: str) -> bool:
+        return _tense_of_word(word) is not None or (self._income and word in words.ARRIVES)
+
+    def _tense_at(self, place: int, end: int) -> Tense:
+        """The tense of the verbs from `place` on; the last decides: "diya jayega" is to come, "diya hota" unreal."""
+        word = self._texts[place]
+        if self._income and word in words.ARRIVES:
+            return Tense.ARRIVAL
+        if word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place):
+            return Tense.FUTURE
+        tense = _tense_of_word(word) or Tense.NONE
+        while place + 1 < end and (further := _tense_of_word(self._texts[place + 1])) is not None:
+            place, tense = place + 1, further
+        return Tense.NONE if self._texts[place + 1] in words.UNREAL else tense
+
+    def _not_yet(self, place: int) -> bool:
+        return not words.NOT_YET.isdisjoint(self._recent(place, NEGATION_REACH_ITEMS))
+
+    def _recent(self, place: int, reach: int) -> list[str]:
+        return self._texts[max(0, place - reach) : place]
+
+    # -- claims and promises ------------------------------------------------------------------------------------------
+
+    def claim_payment(self) -> bool:
+        """Whether the text says that money has been paid, and promises none."""
+        return any(map(self._claim, range(self._length))) and not any(map(self._promise, range(self._length)))
+
+    def _promise(self, place: int) -> bool:
+        """ "de dunga", "I will pay", "kar deta hu"; not "receipt bhej dunga"."""
+        word, follower = self._texts[place : place + 2]
+        if words.FIRST_PERSON_WILL_PAY.match(word):
+            return words.PAPERS.isdisjoint(self._recent(place, NEGATION_REACH_ITEMS))
+        if word in words.WILL:
+            return not words.PAY.isdisjoint(self._texts[place + 1 : place + 4])
+        return word in words.HABITUAL and follower in words.AFTER_HABITUAL
+
+    def _claim(self, place: int) -> bool:
+        word, follower = self._texts[place : place + 2]
+        if word in words.GAVE:
+            claimed = not self._of_something_else(place)
+        else:
+            claimed = word in words.GAVE_AFTER_STEM and self._about_paying(place, word)
+        if not claimed or (word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place)):
+            return False
+        if follower in words.UNREAL or follower in ("toh", "tau", "तो") or _is_future(follower):
+            return False
+        return not self._denied(place, follower) and words.IF.isdisjoint(self._recent(place, CONDITION_REACH_ITEMS))
+
+    def _about_paying(self, place: int, word: str) -> bool:
+        """ "kar di", "payment ho gaya", "payment done": the word before must be about paying, or the text must be."""
+        before = self._texts[place - 1] if place else NOTHING
+        if before in words.GOES_WITH_ANY_DEED:
+            return not self._of_something_else(place) and (before in words.GIVES or self._paying)
+        if word in words.ENGLISH_PAST_PARTICIPLES:
+            nearby = self._texts[max(0, place - CONDITION_REACH_ITEMS) : place + NEGATION_REACH_ITEMS]
+            return not words.PAYING_NOUN.isdisjoint(nearby)
+        if before == NUMBER or before in words.CURRENCIES:
+            return word in words.DONE_WITH_A_SUM
+        return before in words.PAYING_STEM
+
+    def _of_something_else(self, place: int) -> bool:
+        """ "bata diya", "mana kar diya"."""
+        return not words.NOT_PAYING.isdisjoint(self._recent(place, 2))
+
+    def _denied(self, place: int, follower: str) -> bool:
+        return follower in words.NOT or any(
+            text in words.NOT or text in words.NEVER or text.endswith("n't")
+            for text in self._recent(place, NEGATION_REACH_ITEMS)
+        )
+
+
+def _tense_of_word(word: str) -> Tense | None:
+    if word in words.PAST:
+        return Tense.PAST
+    if word in words.FUTURE or word.endswith(("'ll", "'d")) or _is_future(word):
+        return Tense.FUTURE
+    return None
+
+
+def _is_future(word: str) -> bool:
+    if len(word) <= 3 or word[-1] not in words.FUTURE_LAST_LETTERS or word in words.NOT_FUTURE:
+        return False
+    return words.FUTURE_ENDING.search(word) is not None
+
+
+def _first_from(places: list[int], at: int, otherwise: int) -> int:
+    """The first of the rising `places` that is not before `at`."""
+    found = bisect_left(places, at)
+    return places[found] if found < len(places) else otherwise
+
+
+def _last_before(places: list[int], at: int, otherwise: int) -> int:
+    found = bisect_left(places, at)
+    return places[found - 1] if found else otherwise
