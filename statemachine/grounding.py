@@ -377,11 +377,23 @@ def _direction(at: int, heard: _Heard) -> tuple[bool, bool]:
     words = heard.words
     before = words[at - 1] if at and heard.same_clause(at - 1, at) else ""
     after = words[at + 1] if at + 1 < len(words) and heard.same_clause(at + 1, at) else ""
-    if words[at] in w.HINDI_NO and before[-1:].isdigit() and after[:1].isdigit():
-        return False, True  # "12500 nahi 5000": the first is denied
+    if words[at] in w.HINDI_NO and _is_a_term(after) and _is_a_term(_before_its_particles(at, heard)):
+        return False, True  # "12500 nahi 5000", "aaj nahi kal": the first is denied, the second is meant
     if words[at] not in w.NEGATIONS_AHEAD:
         return True, True
     return True, after in w.DENYING_PREDICATES or (words[at] == "not" and before in w.AUXILIARIES)
+
+
+def _is_a_term(word: str) -> bool:
+    return word[:1].isdigit() or word in w.TIMES
+
+
+def _before_its_particles(at: int, heard: _Heard) -> str:
+    """The word before `at` in its clause, past the "ko" of "25 ko"."""
+    place = at - 1
+    while place >= 0 and heard.words[place] in w.AFTER_A_TIME:
+        place -= 1
+    return heard.words[place] if place >= 0 and heard.same_clause(place, at) else ""
 
 
 def _reaches_ahead(denial: _Denial, start: int, heard: _Heard) -> bool:

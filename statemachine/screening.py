@@ -51,12 +51,17 @@ class Screened:
     withheld: tuple[tuple[str, str], ...]
 
 
-@lru_cache(maxsize=CACHED_READINGS)
 def screened(text: str, *, amounts_allowed: frozenset[Decimal], numbers: Numbers) -> Screened:
     """Judge prose sentence by sentence. `amounts_allowed`: this conversation's commitment, which is no balance.
 
-    Screening what was screened changes nothing.
+    Screening what was screened changes nothing. The newest readings are kept, since prose is screened whenever it is
+    read; `numbers` must give the same answer for the same text.
     """
+    return _screened(text, amounts_allowed, numbers)
+
+
+@lru_cache(maxsize=CACHED_READINGS)
+def _screened(text: str, amounts_allowed: frozenset[Decimal], numbers: Numbers) -> Screened:
     shown: list[str] = []
     withheld: list[tuple[str, str]] = []
     for place, sentence in enumerate(_sentences(text)):
@@ -619,13 +624,14 @@ _NEAR_A_BALANCE = rf"(?:(?:{_BE}|of|at|rs|inr|rupees|amount|stands|stood|:|hai|h
 _BALANCE_WORDS = r"(?:balance|outstanding|overdue|arrears|dues|baaki|baki|bakaya|बाकी|बकाया|remaining)"
 _SMALL_BALANCE = (
     _pattern(rf"{_BALANCE_WORDS} {_NEAR_A_BALANCE}#(?! {_COUNTED})"),
-    _pattern(rf"# (?:rs |rupees |rupaye |hai |is )?{_BALANCE_WORDS}"),
+    _pattern(rf"# (?:rs |rupees |rupaye |hai |is )?{_BALANCE_WORDS}(?! {_COUNTED})"),
 )
+_LEFT = (_pattern(r"## (?:rs |rupees |rupaye |more |is |are ){0,2}(?:left|remain|more|to go)"),)
 
 
 def _is_balance(own: _Own, sentence: _Sentence) -> bool:
     """An amount beside a balance, a due or an arrear, other than the one promised here."""
-    parts = [(marks, spoken, _names_a_balance(spoken)) for marks, spoken in own.parts]
+    parts = [(marks, spoken, _names_a_balance(spoken) or _found(_LEFT, marks)) for marks, spoken in own.parts]
     if not any(named for _, _, named in parts):
         return False
     for marks, spoken, named in parts:
@@ -645,14 +651,13 @@ def _is_balance(own: _Own, sentence: _Sentence) -> bool:
 
 def _names_a_balance(spoken: str) -> bool:
     words = spoken.split()
-    excused = w.NO_BALANCES.places(words)
-    return any(w.BALANCES.at(words, at) and at not in excused for at in range(len(words)))
+    return any(w.BALANCES.at(words, at) > w.NO_BALANCES.at(words, at) for at in range(len(words)))
 
 
 _NOT_PLANNED = "".join(f"(?<!{modal} )" for modal in ("will", "would", "should", "could", "might", "may"))
 _HAS = rf"{_NOT_PLANNED}(?:has|have|had|having|hv|hasnt|havent|hadnt)"
 _LATELY = r"(?:(?:already|just|now|since|also|fully|partly|partially|only|not|never|finally|been|yet|even) ){0,3}"
-_PAID_OTHERWISE = r"(?! (?:leave|attention|holidays?|visit|a visit|job|work|monthly|weekly|fortnightly|every))"
+_PAID_OTHERWISE = r"(?! (?:leave|attention|holidays?|visit|a visit|job|work|monthly|weekly|fortnightly|every) )"
 _PAID_FOR_CERTAIN = (
     _pattern(rf"{_HAS} {_LATELY}(?:paid|repaid|prepaid|foreclosed){_PAID_OTHERWISE}"),
     _pattern(
@@ -660,7 +665,10 @@ _PAID_FOR_CERTAIN = (
         rf"{_gap(3, _NO_PAYMENT)}(?:{_EMI}|{_MONEY}|{_LOAN}|##|outstanding|arrears)(?! {_NO_PAYMENT})"
     ),
     _pattern(rf"{_HAS} {_LATELY}(?:cleared|settled) (?:all|everything)"),
-    _pattern(r"(?:payment|transaction|upi|transfer) (?:has |had |have |was |is |already )?(?:went|gone|successful)"),
+    _pattern(r"(?:fully|completely|entirely) (?:settled|cleared|repaid)|did pay"),
+    _pattern(
+        r"(?:payment|transaction|upi|transfer) (?:has |had |have |was |is |already )?(?:went|gone|successful|reached)"
+    ),
 )
 _PAID = (
     _pattern(
@@ -686,10 +694,11 @@ _PAID = (
         r"transferred|realised|recovered|collected|repaid)"
     ),
     _pattern(
-        rf"(?:cleared|settled|repaid|closed|foreclosed) {_DET}(?:{_NUMBER_MARK} )?{_DET}(?:pending |overdue |old |of )?"
-        rf"(?:{_EMI}|{_LOAN}|outstanding|arrears|debt)"
+        rf"(?:cleared|settled|repaid|closed|foreclosed) {_gap(3, _NO_PAYMENT)}(?:{_EMI}|{_LOAN}|outstanding|arrears|debt)"
     ),
     _pattern(rf"(?:{_EMI}|{_MONEY}|{_LOAN}|##|paisa|paise|bhugtan|पेमेंट) {_gap(3, _NO_PAYMENT)}{_DONE_HINDI}"),
+    _pattern(r"(?:got|received|collected|recovered) (?:(?:rs|inr|:|a|sum|of|about|cash) ){0,3}##"),
+    _pattern(r"## (?:(?:rs|rupees|has|have|already|just) ){0,3}(?:come|came) (?:in|through)"),
     _pattern(r"(?:bhar|chuka|भर|चुका) (?:diya|di|diye|chuka|chuki|दिया|दी|दिए)"),
     _pattern(r"pay (?:kar diya|kar di|kiya hai|kar chuka|kar chuki|ho gaya|ho gayi|कर दिया)"),
 )
@@ -721,6 +730,9 @@ _PENDING = (
     _pattern(
         rf"(?:is|are|was|were|remains?|still|stays?|lies|kept) (?:still |yet |also |all |now |currently ){{0,2}}{_UNPAID}"
     ),
+    _pattern(rf"{_NUMBER_MARK} {_EMI} (?:are |is )?behind"),
+    _pattern(rf"{_EMI} (?:{_UNPAID}|due|outstanding) (?:: |is |are )?{_NUMBER_MARK}"),
+    _pattern(rf"(?:{_UNPAID}|outstanding) {_EMI} (?:: |is |are |was |were ){{1,2}}{_NUMBER_MARK}"),
     _pattern(rf"behind (?:by|on|with) {_gap(3)}{_EMI}"),
     _pattern(
         rf"{_NUMBER_MARK} (?:more |other )?{_EMI} (?:more |still |are |is ){{0,2}}(?:to pay|to go|to be paid|left)"
@@ -738,10 +750,15 @@ def _is_pending(own: _Own, sentence: _Sentence) -> bool:
 
 
 _HELD = _one(w.HELD)
-_ON_HOLD = rf"(?:{_HELD}|on hold|hold par|hold pe|lien marked|under lien|lien)"
+_ON_HOLD = rf"(?:{_HELD}|on hold|hold par|hold pe|lien marked|under lien|under hold|lien)"
+_CURRENCY = _any(w.CURRENCIES)
 _BLOCKED = (
-    _pattern(rf"{_NUMBER_MARK} (?:(?:{_BE}|rs|inr|rupees|rupaye|amount|got) ){{0,4}}{_ON_HOLD}"),
-    _pattern(rf"(?:{_HELD}|lien|hold|on hold) (?:(?:amount|of|on|rs|inr|rupees|a|an|the|:|is|for) ){{0,3}}##"),
+    _pattern(rf"(?:{_MONEY}|##|payment) (?:{_BE} ){{0,2}}stuck"),
+    _pattern(r"lien (?:on|marked|placed)"),
+    _pattern(rf"{_NUMBER_MARK} (?:(?:{_BE}|{_CURRENCY}|amount|got) ){{0,4}}{_ON_HOLD}"),
+    _pattern(
+        rf"(?:{_HELD}|lien|hold|on hold) (?:(?:amount|funds|money|of|on|rs|inr|rupees|a|an|the|:|is|for) ){{0,3}}##"
+    ),
     _pattern(
         rf"(?:{_MONEY}|{_LOAN}|payment|payments|limit|khata|wallet|upi|mandate|salary account) "
         rf"(?:(?:{_BE}|got|put|kept|placed|hai) ){{0,3}}{_ON_HOLD}"
@@ -764,11 +781,23 @@ _PAPER = _one(w.PAPERS)
 _NOT_PRIVATE = rf"(?! {_gap(4)}{_one(w.PRIVATE_COSTS)})"
 _OUTSTANDING_STEPS = (
     _pattern(rf"still (?:has|have|needs|need|had|ought) to (?!go |travel ){_gap(1)}\S+"),
+    _pattern(rf"(?:should|must|has to|have to|needs to|need to) still {_STEP}"),
+    _pattern(
+        rf"{_PAPER} (?:(?:is|are|has|have|was|were) )?"
+        r"(?:yet to|still to|not (?:yet )?(?:done|come|registered|complete|there))"
+    ),
+    _pattern(
+        r"(?:action|actions|step|steps) (?:required|pending|needed|due|open)|(?:pending|open) (?:action|step)s?|to do :"
+    ),
     _pattern(r"still (?:must|owes|owe|required|requires)"),
     _pattern(rf"(?:yet|still) to (?:be )?(?:{_STEP}|{_STEP_DONE})"),
     _pattern(
-        rf"(?:has|have|had|needs|need|required|is|are|supposed) (?:yet |still |also |now )?to (?:be )?"
+        rf"(?:has|have|had|needs|need|required|supposed) (?:yet |still |also |now )?to (?:be )?"
         rf"(?:{_STEP}|{_STEP_DONE})(?! time| us time){_NOT_PRIVATE}"
+    ),
+    # "She is to pay 12,500 by the 25th" is her promise.
+    _pattern(
+        rf"(?:is|are) (?:yet |still |also |now )?to (?!pay |clear |transfer |deposit )(?:be )?(?:{_STEP}|{_STEP_DONE})"
     ),
     _pattern(
         rf"(?:has|have|had|needs|need) (?:still |also |now )?to (?:do|get|make|fill|renew|give|bring) {_gap(2)}{_PAPER}"
@@ -784,7 +813,7 @@ _OUTSTANDING_STEPS = (
     ),
     _pattern(
         rf"{_PAPER} (?:{_BE} )?"
-        r"(?:awaited|missing|needed|required|incomplete|not (?:yet )?(?:received|submitted|sent|uploaded))"
+        r"(?:awaited|missing|needed|required|incomplete|not (?:yet )?(?:received|submitted|sent|uploaded|updated|completed))"
     ),
     _pattern(
         rf"(?:{_PAPER}|{_EMI}|{_MONEY}|##) (?:abhi |bhi |to |jama |upload |submit |rupaye ){{0,3}}"
@@ -807,7 +836,13 @@ _COUNT_OF = (
     _pattern(
         rf"{_NUMBER_MARK} (?:of|out of) (?:the |her |his |total |all )?(?:total )?{_NUMBER_MARK} (?:\S+ )?{_COUNTED}"
     ),
-    _pattern(rf"(?:{_NUMBER_MARK}|do) (?:mein|me|में) se (?:{_NUMBER_MARK}|do|sirf #) (?:\S+ )?{_COUNTED}"),
+    _pattern(
+        rf"(?:{_NUMBER_MARK}|do) (?:{_COUNTED} )?(?:mein|me|में) se (?:{_NUMBER_MARK}|do|sirf #) "
+        rf"(?:\S+ )?(?:{_COUNTED}|{_one(w.CLEAR)})"
+    ),
+    _pattern(
+        rf"(?:of|out of) (?:the |her |his |total |all )?(?:total )?{_NUMBER_MARK} {_COUNTED} (?:, )?(?:only )?{_NUMBER_MARK}"
+    ),
     _pattern(rf"{_NUMBER_MARK} (?:of|out of) {_NUMBER_MARK} {_BEING}{_one(w.CLEAR + ' paid pending overdue done')}"),
 )
 
@@ -837,6 +872,8 @@ _STANDING = (
         r"(?:pending|left|remaining|due|outstanding|overdue)"
     ),
     _pattern(rf"nothing (?:{_BE} )?(?:more )?(?:pending|due|outstanding|overdue|left to pay|to pay)"),
+    _pattern(rf"{_LOAN} (?:has|have|had) (?:now |already )?been {_CLEAR}"),
+    _pattern(rf"still (?:has|have|had) {_NUMBER_MARK} (?:{_EMI}|{_LOAN})"),
     _pattern(r"(?:nil|zero) (?:dues|outstanding|balance|overdue)"),
     _pattern(
         r"(?:she|he|they|borrower|customer|client) (?:is|are) (?:now |still |not )?"
@@ -856,7 +893,8 @@ _BUCKETS = (
     _pattern(r"sma (?:##|#|one|two|zero)|sma[0-2]|npa"),
     _pattern(rf"(?:cibil|credit|bureau|risk|experian) (?:score|rating|grade) {_gap(3)}{_NUMBER_MARK}"),
     _pattern(r"cibil (?:is |of |: |was |now ){0,2}##"),
-    _pattern(r"score (?:is |of |: |was |now )(?:now )?##"),
+    _pattern(r"stage # (?:account|loan|asset|customer|case)"),
+    _pattern(rf"score {_gap(2)}##"),
 )
 
 
@@ -876,6 +914,8 @@ _PAST_DUE = (
         r"(?:(?:about|over|nearly|more|than) ){0,2}"
         rf"{_NUMBER_MARK} {_UNIT}"
     ),
+    _pattern(rf"(?:overdue|late|delay|delayed|dpd|past due) days (?:: |is |are |of )?{_NUMBER_MARK}"),
+    _pattern(rf"(?:crossed|completed|touched) {_NUMBER_MARK} days"),
     _pattern(rf"dpd {_gap(2)}{_NUMBER_MARK}"),
     _pattern(rf"{_NUMBER_MARK} (?:\+ |plus )?dpd"),
     _pattern(r"past due"),
@@ -1010,29 +1050,6 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        "pending",
-        1,
-        _is_pending,
-        passes=(
-            "She promised to pay the pending EMI by Friday.",
-            "Her salary is pending, so she asked for time.",
-            "She says two EMIs are pending.",
-            "She asked about the overdue EMI.",
-            "Baaki sab theek hai.",
-        ),
-        fails=(
-            "two EMIs pending",
-            "2 EMI pending hai",
-            "She has two overdue EMIs.",
-            "The EMI is still unpaid.",
-            "Receipt pending.",
-            "Teen kist baaki hain.",
-            "She admitted that two EMIs are pending.",
-            "दो ईएमआई बाकी हैं",
-            "She said she will pay on Friday, two EMIs pending.",
-        ),
-    ),
-    Rule(
         "blocked",
         1,
         _is_blocked,
@@ -1125,6 +1142,29 @@ RULES: tuple[Rule, ...] = (
             "Overdue by 45 days.",
             "45 din se late hai",
             "The loan is past due.",
+        ),
+    ),
+    Rule(
+        "pending",
+        1,
+        _is_pending,
+        passes=(
+            "She promised to pay the pending EMI by Friday.",
+            "Her salary is pending, so she asked for time.",
+            "She says two EMIs are pending.",
+            "She asked about the overdue EMI.",
+            "Baaki sab theek hai.",
+        ),
+        fails=(
+            "two EMIs pending",
+            "2 EMI pending hai",
+            "She has two overdue EMIs.",
+            "The EMI is still unpaid.",
+            "Receipt pending.",
+            "Teen kist baaki hain.",
+            "She admitted that two EMIs are pending.",
+            "दो ईएमआई बाकी हैं",
+            "She said she will pay on Friday, two EMIs pending.",
         ),
     ),
     Rule(

@@ -167,6 +167,14 @@ AUXILIARIES = _set(
     """
 )
 # "not possible", "not able" deny what stands before them too.
+# "aaj nahi kal", "25 ko nahi 28 ko": what stands before is denied in favour of what follows.
+TIMES = _set(
+    """
+    aaj kal parso parson abhi today tomorrow monday tuesday wednesday thursday friday saturday sunday somvar mangalvar
+    budhvar guruvar shukravar shanivar ravivar subah shaam आज कल परसों अभी
+    """
+)
+AFTER_A_TIME = _set("ko tak tarikh tareekh taarikh tarik baje th st nd rd को तक तारीख बजे")
 DENYING_PREDICATES = _set("possible able sure ready going willing interested happening way chance question")
 # An answer, not a denial, when it stands first and a pronoun or an assurance follows: "nahi main de dunga".
 ANSWERING_NO = _set("no nope nah nahi nahin nahee nai nhi nhin na naa नहीं नही ना न")
@@ -204,11 +212,11 @@ ASSURANCES = _set(
 # A denial before one of these reaches over the next subject: "I don't think I will pay".
 MATRIX_VERBS = _set(
     """
-    think believe say said know sure promise promised guarantee mean want expect feel certain hope lagta lagti
+    way chance possibility think believe say said know sure promise promised guarantee mean want expect feel certain hope lagta lagti
     pata keh kah bol soch socha maloom chahta chahti लगता लगती पता कह बोल सोच चाहता चाहती
     """
 )
-NEVER_AN_ANSWER = _set("never kabhi कभी")
+NEVER_AN_ANSWER = _set("never neither nor kabhi कभी")
 # A clause ends where one of these begins another.
 CLAUSE_OPENERS = _set(
     """
@@ -250,7 +258,8 @@ AGREEMENTS = Phrases(
     no problem, no objection, koi dikkat nahi, koi problem nahi, aama, aamam, seri, sari, avunu, haudu,
     thik ache, hyan, हाँ, हां, हा, जी, जी हाँ, ठीक है, ठीक, सही, सही है, बिल्कुल, बिलकुल, पक्का, ज़रूर, जरूर,
     मंज़ूर, मंजूर, दे दूँगा, दे दूंगा, दे दूँगी, दे दूंगी, कर दूँगा, कर दूंगा, कर दूँगी, कर दूंगी, हो जाएगा, यस,
-    ओके
+    ओके, alright, all right, sounds good, that works, works for me, not a problem, no issue, no issues,
+    affirmative
     """
 )
 # Numbers in these are no terms: "ek dum", "100 percent".
@@ -268,12 +277,16 @@ QUALIFIERS = Phrases(
     less, reduce, half, part, partial, installment, installments, instalment, instalments, dispute, already paid,
     call back, callback, call me, talk, difficult, more time, some time, extend, extension, joking, lekin, magar,
     par, agar, shayad, sayad, baad, phir, fir, dekhta, dekhti, dekhte, dekhunga, dekhungi, dekhenge, dekh,
-    dekhna, socha, soch, sochta, sochti, sochunga, sochungi, sochna, koshish, kosis, ruko, rukiye, ruk, galat,
-    zyada, jyada, kam, aadha, adha, thoda, thode, thodi, kisht, kist, kishto, ho sakta, mushkil, jab, aaya to,
-    aayi to, aayi toh, aaya toh, mili to, mila to, mili toh, mila toh, hua to, baat karte, baat karenge,
-    baat karta, baat karti, puch, poochh, pooch, puchh, mazak, लेकिन, मगर, पर, अगर, शायद, बाद, फिर, देखता, देखती,
-    देखते, देखूंगा, देखूँगा, देखूंगी, देखूँगी, देखेंगे, सोच, सोचूंगा, सोचूँगा, सोचूंगी, सोचकर, कोशिश, रुको,
-    रुकिए, गलत, ग़लत, ज़्यादा, ज्यादा, कम, आधा, थोड़ा, थोड़े, किश्त, हो सकता, मुश्किल, जब, पूछ
+    dekhna, socha, soch, sochta, sochti, sochunga, sochungi, sochenge, sochte, need time, need some,
+    give me some, time do, jana chahiye, sochna, koshish, kosis, ruko, rukiye, ruk, galat, zyada, jyada, kam,
+    aadha, adha, thoda, thode, thodi, kisht, kist, kishto, ho sakta, mushkil, jab, aaya to, aayi to, aayi toh,
+    aaya toh, mili to, mila to, mili toh, mila toh, hua to, baat karte, baat karenge, baat karta, baat karti,
+    puch, poochh, pooch, puchh, mazak, लेकिन, मगर, पर, अगर, शायद, बाद, फिर, देखता, देखती, देखते, देखूंगा,
+    देखूँगा, देखूंगी, देखूँगी, देखेंगे, सोच, सोचूंगा, सोचूँगा, सोचूंगी, सोचकर, कोशिश, रुको, रुकिए, गलत, ग़लत,
+    ज़्यादा, ज्यादा, कम, आधा, थोड़ा, थोड़े, किश्त, हो सकता, मुश्किल, जब, पूछ, ill see, lets see, let s see,
+    dekhoonga, dekhoongi, batata, batati, bataunga, bataungi, bataoonga, bata dunga, bata dungi, let you know,
+    get back, confirm karke, confirm kar ke, will confirm, ill confirm, बताऊँगा, बताऊंगा, बताऊँगी, बताऊंगी,
+    बताता, बताती
     """
 )
 # Listening, answering to a name, asking for the terms: neither yes nor no to them.
@@ -282,7 +295,7 @@ NEITHER = Phrases(
     speaking, this is she, this is he, hello, tell me, go ahead, i know, pardon, repeat, sorry, how much, when,
     bol raha, bol rahi, boliye, bolo, bataiye, batao, kahiye, suniye, sun raha, sun rahi, pata hai, maloom hai,
     kitna, kitne, kitni, kab, बोल रहा, बोल रही, बोलिए, बोलो, बताइए, बताओ, कहिए, सुनिए, पता है, कितना, कितने,
-    कितनी, कब
+    कितनी, कब, sun liya
     """
 )
 # A clause with one of these asks.
@@ -378,7 +391,8 @@ STANDING_WORDS = Phrases(
     any time after, anytime after, hamesha, humesha, roz, roj, rozana, har, sirf, keval, pasand, aksar, zyadatar,
     jyadatar, kabhi mat, kabhi bhi, aage se, aaj se, aaj ke baad, kal se, mein hi, me hi, main hi, par hi, pe hi,
     ko hi, se hi, baje hi, baad hi, pehle hi, aam taur, हमेशा, रोज़, रोज, रोज़ाना, हर, सिर्फ, सिर्फ़, केवल, पसंद,
-    अक्सर, ज़्यादातर, ज्यादातर, आगे से, आज से, आज के बाद, कल से, में ही, पर ही, को ही, से ही, बजे ही, बाद ही
+    अक्सर, ज़्यादातर, ज्यादातर, आगे से, आज से, आज के बाद, कल से, में ही, पर ही, को ही, से ही, बजे ही, बाद ही,
+    kiya karo, kiya karein, kiya kijiye, kiya karen, किया करो, किया करें
     """
 )
 # These say that it is meant once, unless one of `FROM_NOW_ON` stands there too.
@@ -401,7 +415,7 @@ EVERY_TIME = Phrases(
     har, every month, each month, every week, every fortnight, every day, monthly, weekly, fortnightly, daily,
     always, usually, generally, normally, of the month, of every, of each, har mahine, har maheene, har mahina,
     har month, har hafte, har week, hamesha, humesha, mahine ki, mahine ke, payday, pay day, salary day,
-    salary date, pay date, हर महीने, हर माह, हमेशा, हर हफ्ते, महीने की
+    salary date, pay date, हर महीने, हर माह, हमेशा, हर हफ्ते, महीने की, every, each
     """
 )
 HABITUAL = Phrases(
@@ -527,13 +541,15 @@ MONTHS = _set(
 )
 BALANCES = Phrases(
     """
-    balance, balances, bal, o s, os, pos, remains, is left, are left, left with, still to go, outstanding,
-    outstandings, overdue, arrears, dues, due, owed, owes, owe, owing, payable, principal, remaining, remainder,
-    unpaid, foreclosure, penalty, penalties, late fee, late fees, late charges, charges, interest, total, limit,
-    left to pay, still left, amount left, pending, to be paid, has to pay, have to pay, needs to pay,
-    need to pay, must pay, baaki, baki, bakaya, bakaaya, shesh, bacha hai, bache hai, bache hain, dena hai,
-    dene hai, dene hain, bharna hai, bharne hain, chukana hai, बाकी, बाक़ी, बकाया, शेष, बैलेंस, देना है,
-    देने हैं, भरना है
+    balance, balances, bal, od, debt, short by, shortfall, ledger reads, ledger shows, system shows,
+    account shows, portal shows, app shows, statement shows, crm shows, records show, record shows, due to pay,
+    due to be paid, has to arrange, needs to arrange, must arrange, o s, os, pos, remains, is left, are left,
+    left with, still to go, outstanding, outstandings, overdue, arrears, dues, due, owed, owes, owe, owing,
+    payable, principal, remaining, remainder, unpaid, foreclosure, penalty, penalties, late fee, late fees,
+    late charges, charges, interest, total, limit, left to pay, still left, amount left, pending, to be paid,
+    has to pay, have to pay, needs to pay, need to pay, must pay, baaki, baki, bakaya, bakaaya, shesh, bacha hai,
+    bache hai, bache hain, dena hai, dene hai, dene hain, bharna hai, bharne hain, chukana hai, बाकी, बाक़ी,
+    बकाया, शेष, बैलेंस, देना है, देने हैं, भरना है
     """
 )
 NO_BALANCES = Phrases("due to, due date, due dates, in total agreement")
@@ -570,7 +586,7 @@ DUES = (
 )
 MONEY = "amount amounts money funds sum paise paisa rakam rupees rupaye balance पैसे पैसा"
 UNPAID = "pending overdue unpaid baaki baki bakaya bakaaya बाकी बाक़ी बकाया पेंडिंग"
-BE = "is are was were has have had been being be remains remain still also now currently already yet all both s"
+BE = "is are was were has have had been being be remains remain still also now currently already yet all both s stands stand"
 HINDI_BE = "hai hain h he tha thi है हैं था थी"
 STEPS = "send submit upload provide share complete sign furnish update pay clear deposit transfer register activate"
 STEPS_DONE = (
@@ -578,7 +594,7 @@ STEPS_DONE = (
     "registered activated"
 )
 PAPERS = (
-    "receipt receipts document documents kyc proof statement form forms screenshot otp mandate signature noc pan aadhaar "
+    "receipt receipts document documents kyc proof statement form forms screenshot mandate signature noc pan aadhaar "
     "payment confirmation utr"
 )
 PRIVATE_COSTS = "fees fee rent school college tuition hospital medical electricity doctor"

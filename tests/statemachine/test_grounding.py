@@ -125,6 +125,11 @@ def test_folding_twice_changes_nothing(text: str) -> None:
         ("agar salary nahi aayi to 5000 kal dunga", "5000 kal dunga"),
         ("nahi toh main 5000 de dunga", "main 5000 de dunga"),
         ("12500 nahi 5000 de dunga", "5000 de dunga"),
+        ("aaj nahi kal 5000 de dunga", "kal 5000 de dunga"),
+        ("25 ko nahi 28 ko de dunga", "28 ko de dunga"),
+        ("don't call me I will pay 5000", "I will pay 5000"),
+        ("maine bhar diya aap dekh nahi rahe", "maine bhar diya"),
+        ("I paid on 27 you did not update", "I paid on 27"),
         ("I will pay 5000 not 6000", "I will pay 5000"),
         ("I will pay 5000 because I do not want trouble", "I will pay 5000"),
         ("I will pay 5000 and I won't be late", "I will pay 5000"),
@@ -168,10 +173,15 @@ def test_a_quote_of_the_borrower_stands(turn: str, quote: str) -> None:
         ("nahi nahi dunga", "dunga"),
         ("I cannot come and pay 5000", "pay 5000"),
         ("12500 nahi 5000 de dunga", "12500"),
+        ("25 ko nahi 28 ko de dunga", "25 ko"),
         ("I will pay 5000 not 6000", "6000"),
         ("na main dunga na woh", "main dunga"),
         ("no way I will pay 5000", "way I will pay"),
         ("5000 I cannot pay", "5000"),
+        ("there is no way I can pay 5000", "I can pay 5000"),
+        ("neither can I pay 5000", "I pay 5000"),
+        ("mere paas 5000 nahi hai", "mere paas 5000"),
+        ("maine payment nahi kiya", "payment ... kiya"),
         ("", "de dunga"),
     ],
 )
@@ -255,6 +265,8 @@ def test_words_that_the_borrower_denies_and_the_agent_says_are_the_agents() -> N
         "ek dum pakka",
         "confirmed",
         "koi dikkat nahi, ho jayega",
+        "That works.",
+        "yes on 25th only",
     ],
 )
 def test_a_plain_yes_agrees(text: str) -> None:
@@ -312,6 +324,10 @@ def test_a_plain_yes_agrees(text: str) -> None:
         "yes I know",
         "haan pata hai",
         "Yes, I think so",
+        "ok I'll see",
+        "let's see",
+        "confirm karke batata hoon",
+        "haan, salary aane par",
     ],
 )
 def test_a_no_a_doubt_a_condition_or_a_question_does_not(text: str) -> None:
