@@ -107,8 +107,8 @@ _SENTENCE_ENDS = re.compile(r"([.!?।…]+[\"'”’)\]»]*)(\s+)|(\n\s*)")
 _ABBREVIATIONS = frozenset(
     {"rs", "mr", "mrs", "ms", "dr", "no", "approx", "amt", "inr", "st", "eg", "ie", "vs", "acct"}
 )
-_LAST_WORD = re.compile(r"[^\W\d_]+$")
-_LONGEST_ABBREVIATION = 12
+_LAST_WORD = re.compile(r"[^\W\d_][^\s\d_.,;:!?]*$")
+_LONGEST_LAST_WORD = 16
 _LINE_GOES_ON = (":", ",", "=", "-", "–", "—", "(", "|")
 _PERSON = r"(?:the\s+)?(?:borrower|customer|client|user|caller|she|he|they)"
 _BORROWER_LABEL = re.compile(rf"\W*{_PERSON}\s*[:\-–—]", re.IGNORECASE)
@@ -154,10 +154,13 @@ def _sentences(text: str) -> list[_Sentence]:
 
 
 def _goes_on(told: str, end: re.Match[str]) -> bool:
+    """Whether the sentence goes on after this: an abbreviation, or a line broken in the middle of saying something."""
+    before = told[max(end.start() - _LONGEST_LAST_WORD, 0) : end.start()]
+    words = _LAST_WORD.search(before.rstrip())
+    last = words[0].casefold() if words else ""
     if end[1] == ".":
-        last = _LAST_WORD.search(told[max(end.start() - _LONGEST_ABBREVIATION, 0) : end.start()])
-        return last is not None and (last[0].casefold() in _ABBREVIATIONS or len(last[0]) == 1)
-    return end[1] is None and told[max(end.start() - 1, 0) : end.start()].endswith(_LINE_GOES_ON)
+        return bool(last) and not before[-1:].isspace() and (last in _ABBREVIATIONS or len(last) == 1)
+    return end[1] is None and (before.rstrip().endswith(_LINE_GOES_ON) or (last in w.OPEN_ENDS))
 
 
 # --- reading a sentence -----------------------------------------------------------------------------------------------

@@ -212,8 +212,8 @@ ASSURANCES = _set(
 # A denial before one of these reaches over the next subject: "I don't think I will pay".
 MATRIX_VERBS = _set(
     """
-    way chance possibility think believe say said know sure promise promised guarantee mean want expect feel certain hope lagta lagti
-    pata keh kah bol soch socha maloom chahta chahti लगता लगती पता कह बोल सोच चाहता चाहती
+    way chance possibility think believe say said know sure promise promised guarantee mean want expect feel certain hope
+    lagta lagti pata keh kah bol soch socha maloom chahta chahti लगता लगती पता कह बोल सोच चाहता चाहती
     """
 )
 NEVER_AN_ANSWER = _set("never neither nor kabhi कभी")
@@ -577,6 +577,13 @@ BARE_FILL = _set(
     """
     only approx approximately about total as of today now is was it hai rs inr rupees rupee the amount figure sum and
     ondate anid this that her his
+    """
+)
+# A line that ends with one of these goes on in the next.
+OPEN_ENDS = _set(
+    """
+    is are was were of at to the a an and or for her his with has have had in on by from about that rs inr amount balance
+    outstanding due dues overdue pending total owes baaki baki bakaya hai ka ki ke बाकी बकाया है का की के
     """
 )
 LOANS = "loan loans account accounts card cards case cases"

@@ -145,6 +145,10 @@ def test_what_others_told_her_and_what_stands_beside_her_words_does_not(sentence
         "Outstanding is Rs. 12,400.",
         "She asked about her balance. It is 12,400.",
         "Balance, today, 12,400",
+        "She was told of an outstanding of Rs\n12,400 and left.",
+        "Her balance for the loan\nis 12,400",
+        "| Balance | 12,400 |",
+        "**Outstanding:** १२,४००",
     ],
 )
 def test_a_live_value_does_not_slip_through_between_two_lines(prose: str) -> None:
