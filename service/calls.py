@@ -53,6 +53,11 @@ class Call:
         refuse_broken_ids(self.repaired)
         return self.document
 
+    async def read_batch(self, name: str) -> tuple[Any, dict[int, tuple[str, ...]]]:
+        """The body as a document, and the repaired texts beneath each item of its list `name`, for each to answer for."""
+        self.document, repaired = await edge.json_body(self.request)
+        return self.document, strictjson.by_item(repaired, name)
+
     async def body(self, model: type[M]) -> M:
         """The body as this model; raises `InvalidBody` naming each wrong field."""
         return checked(model, await self.read(), self.repaired)
@@ -83,11 +88,6 @@ def checked(model: type[M], document: Any, repaired: tuple[str, ...] = ()) -> M:
 def answered(value: Any, status: int = 200) -> Response:
     """An answer in which decimals are text: all money."""
     return Response(strictjson.dump(value), status, media_type=JSON)
-
-
-def answered_as_sent(value: Any, status: int = 200) -> Response:
-    """An answer that gives back what was posted: its numbers stay numbers."""
-    return Response(strictjson.dump_as_sent(value), status, media_type=JSON)
 
 
 Handler = Callable[[Call], Awaitable[Response]]

@@ -10,6 +10,7 @@ import sqlite3
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from socket import gaierror
@@ -163,11 +164,11 @@ class AmbiguousIdentifier(Problem):
 
 
 class PermitRefused(Problem):
-    """`reason` is the first that applies of API 8; `retry_at` an RFC 3339 time in UTC, when there is one."""
+    """`reason` is the first that applies of API 8; `retry_at` an aware time in UTC, when there is one."""
 
     status, code, title = 409, "permit_refused", "Permit refused"
 
-    def __init__(self, reason: str, retry_at: str | None = None) -> None:
+    def __init__(self, reason: str, retry_at: datetime | None = None) -> None:
         super().__init__(f"no permit: {reason}", reason=reason, retry_at=retry_at)
 
 

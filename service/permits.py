@@ -47,8 +47,6 @@ class Asking:
     channel: str
     holder: str
     contact: Contact
-    live: Permit | None
-    """The permit of this cycle, attempt and action that is neither expired nor settled, whoever holds it."""
     is_behind: bool
     """Whether an accepted entry of this borrower is not merged yet."""
     now: datetime
@@ -80,10 +78,10 @@ def standing_refusal(asking: Asking) -> Refused | None:
     return None
 
 
-def new_refusal(asking: Asking) -> Refused | None:
-    """Why a new permit is not given now."""
-    if asking.live is not None:
-        return Refused("held_by_other", asking.live.expires_at)
+def new_refusal(asking: Asking, live: Permit | None) -> Refused | None:
+    """Why a new permit is not given now; `live` is one that is neither expired nor settled, whoever holds it."""
+    if live is not None:
+        return Refused("held_by_other", live.expires_at)
     if asking.is_behind:
         return Refused("behind", asking.now + BEHIND_RETRY)
     for reason in ("outside_hours", "attempts_exceeded"):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from statemachine.conclusions import Cycle, Evidence, Flag, Payment, Promise, PromiseOutcome, Status
@@ -286,11 +286,7 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
         for c in _strongest_each(c for c in holding.commitments if c.key in killed and c.key not in retracted)
         if c.key not in broken
     ]
-    replaced = [
-        (c, by)
-        for c in (*alive, *dead_others)
-        if c is not in_force and (by := _replacement(c, holding.commitments)) is not None
-    ]
+    replaced = _replaced([*alive, *dead_others], in_force)
     return _Fate(
         alive=alive,
         in_force=in_force,
@@ -348,24 +344,30 @@ def _retracted(holding: Holding, killed: dict[Key, datetime]) -> set[Key]:
 
 def _strongest_each(commitments: Iterable[CommitmentSaid]) -> list[CommitmentSaid]:
     """One commitment a conversation: its strongest counts once."""
-    best: dict[tuple[str, str], CommitmentSaid] = {}
+    best: dict[tuple[str, str], tuple[tuple[Any, ...], CommitmentSaid]] = {}
     for said in commitments:
-        conversation = (said.channel, said.conversation_id)
-        if conversation not in best or strength(said) > strength(best[conversation]):
-            best[conversation] = said
-    return sorted(best.values(), key=_time)
+        conversation, mine = (said.channel, said.conversation_id), strength(said)
+        if conversation not in best or mine > best[conversation][0]:
+            best[conversation] = (mine, said)
+    return sorted((said for _, said in best.values()), key=_time)
 
 
-def _replacement(said: CommitmentSaid, commitments: Iterable[CommitmentSaid]) -> CommitmentSaid | None:
-    """The first later commitment of another conversation that is stronger."""
-    later = (
-        c
-        for c in commitments
-        if c.key > said.key
-        and strength(c) > strength(said)
-        and (c.channel, c.conversation_id) != (said.channel, said.conversation_id)
-    )
-    return min(later, key=_time, default=None)
+def _replaced(
+    commitments: Iterable[CommitmentSaid], in_force: CommitmentSaid | None
+) -> list[tuple[CommitmentSaid, CommitmentSaid]]:
+    """Each commitment that a later, stronger one of another conversation took the place of, with the first such one."""
+    found = []
+    later: list[tuple[tuple[Any, ...], CommitmentSaid]] = []
+    for said in sorted(commitments, key=_time, reverse=True):
+        mine = strength(said)
+        while later and later[-1][0] < mine:
+            later.pop()
+        if said is not in_force and later:
+            by = later[-1][1]
+            if (by.channel, by.conversation_id) != (said.channel, said.conversation_id):
+                found.append((said, by))
+        later.append((mine, said))
+    return found
 
 
 def _is_counter(said: CommitmentSaid, force: CommitmentSaid) -> bool:

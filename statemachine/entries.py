@@ -385,8 +385,8 @@ class Summary(Named):
 class Event(Named):
     """What every hard event has (API 4)."""
 
-    senders: ClassVar[frozenset[str]] = frozenset()
-    """The scopes that may send it, by their letters: A agent, L ledger, O ops."""
+    senders: ClassVar[str] = ""
+    """Who may send it, by the letters of API 4: A agent, L ledger, O ops."""
 
     event_id: Id
     type: str
@@ -402,14 +402,14 @@ class Event(Named):
 
 
 class IdentityVerified(Event):
-    senders = frozenset("ALO")
+    senders = "ALO"
     type: Literal["identity.verified"]
     identifier: Identifier
     method: Method
 
 
 class IdentityRevoked(Event):
-    senders = frozenset("AO")
+    senders = "AO"
     type: Literal["identity.revoked"]
     reason: Reason
 
@@ -417,7 +417,7 @@ class IdentityRevoked(Event):
 class Message(Event):
     """A message of ours, at one of its outcomes."""
 
-    senders = frozenset("A")
+    senders = "A"
     channel: Channel
     message_id: Id
     outcome: MessageOutcome
@@ -432,7 +432,7 @@ class PaymentLinkShared(Message):
 
 
 class PaymentConfirmed(Event):
-    senders = frozenset("L")
+    senders = "L"
     type: Literal["payment.confirmed"]
     payment_ref: Id
     amount: Amount
@@ -441,7 +441,7 @@ class PaymentConfirmed(Event):
 
 
 class PaymentReversed(Event):
-    senders = frozenset("L")
+    senders = "L"
     type: Literal["payment.reversed"]
     payment_ref: Id
     reason: Annotated[str, _one_of("bounced", "refunded", "chargeback", "correction")]
@@ -450,19 +450,19 @@ class PaymentReversed(Event):
 
 
 class PromiseBroken(Event):
-    senders = frozenset("L")
+    senders = "L"
     type: Literal["promise.broken"]
     due_date: Day | None = None
 
 
 class PromiseRetracted(Event):
-    senders = frozenset("O")
+    senders = "O"
     type: Literal["promise.retracted"]
     reason: Reason
 
 
 class CycleOpened(Event):
-    senders = frozenset("L")
+    senders = "L"
     type: Literal["cycle.opened"]
     borrower_id: BorrowerId
     cycle_id: Id
@@ -473,7 +473,7 @@ class CycleOpened(Event):
 
 
 class CycleClosed(Event):
-    senders = frozenset("LO")
+    senders = "LO"
     type: Literal["cycle.closed"]
     cycle_id: Id
     loan_id: Id
@@ -481,21 +481,21 @@ class CycleClosed(Event):
 
 
 class ContactOptedOut(Event):
-    senders = frozenset("ALO")
+    senders = "ALO"
     type: Literal["contact.opted_out"]
     channel: ChannelOrAll  # type: ignore[assignment]
     purpose: Purpose = "collections"
 
 
 class ContactOptedIn(Event):
-    senders = frozenset("AO")
+    senders = "AO"
     type: Literal["contact.opted_in"]
     channel: Channel
     purpose: Purpose = "collections"
 
 
 class HoldPlaced(Event):
-    senders = frozenset("ALO")
+    senders = "ALO"
     type: Literal["hold.placed"]
     kind: HoldKind
     reason: Reason
@@ -503,14 +503,14 @@ class HoldPlaced(Event):
 
 
 class HoldLifted(Event):
-    senders = frozenset("OL")
+    senders = "OL"
     type: Literal["hold.lifted"]
     kind: HoldKind
     reason: Reason
 
 
 class IdentifierLinked(Event):
-    senders = frozenset("LO")
+    senders = "LO"
     type: Literal["identifier.linked"]
     borrower_id: BorrowerId
     identifier: Identifier
@@ -518,7 +518,7 @@ class IdentifierLinked(Event):
 
 
 class IdentifierUnlinked(Event):
-    senders = frozenset("LO")
+    senders = "LO"
     type: Literal["identifier.unlinked"]
     borrower_id: BorrowerId
     identifier: Identifier
@@ -526,7 +526,7 @@ class IdentifierUnlinked(Event):
 
 
 class ConversationStarted(Event):
-    senders = frozenset("A")
+    senders = "A"
     type: Literal["conversation.started"]
     channel: Channel
     conversation_id: Id
@@ -536,7 +536,7 @@ class ConversationStarted(Event):
 
 
 class ConversationMessage(Event):
-    senders = frozenset("A")
+    senders = "A"
     type: Literal["conversation.message"]
     channel: Channel
     conversation_id: Id
@@ -548,14 +548,14 @@ class ConversationMessage(Event):
 
 
 class ConversationEnded(Event):
-    senders = frozenset("A")
+    senders = "A"
     type: Literal["conversation.ended"]
     channel: Channel
     conversation_id: Id
 
 
 class FactStated(Event):
-    senders = frozenset("ALO")
+    senders = "ALO"
     type: Literal["fact.stated"]
     kind: Label
     text: Reason

@@ -278,7 +278,8 @@ def _is_anothers(element: Element, wrong: dict[str, datetime]) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _is_zone(name: str) -> bool:
+def is_zone(name: str) -> bool:
+    """Whether a name is that of a time zone."""
     try:
         ZoneInfo(name)
     except (ValueError, OSError, KeyError):
@@ -289,7 +290,7 @@ def _is_zone(name: str) -> bool:
 def _zone_of(identifiers: Iterable[IdentifierFact], policy: Policy) -> str:
     """The zone linked last with an identifier that is still linked, else the policy's."""
     last = _last_links(identifiers)
-    zones = [e for e in last.values() if e.what == "linked" and e.time_zone and _is_zone(e.time_zone)]
+    zones = [e for e in last.values() if e.what == "linked" and e.time_zone and is_zone(e.time_zone)]
     return max(zones, key=lambda e: e.key).time_zone or policy.time_zone if zones else policy.time_zone
 
 

@@ -184,7 +184,7 @@ def _stated(body: FactStated, keyed_hash: KeyedHash, warnings: Warnings) -> Fact
     if kind is None:
         warnings.add("unknown_kind", "kind", "a fact of no known kind is not kept")
         return None
-    if kind.volatility is Volatility.live:
+    if kind.volatility is Volatility.LIVE:
         warnings.add("live_not_kept", "kind", "true only when it is read: never kept")
         return None
     fact_id = fact_id_of(body.kind, "borrower", body.text, keyed_hash)

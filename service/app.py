@@ -1,0 +1,31 @@
+"""The application: the routes, the layer around them, and how errors are worded. Built by `wiring`, run by `__main__`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from service.edge import Edge
+from service.errors import exception_handlers
+from service.routes import borrowers, events, export, health, ops, permits, resume, summaries
+from service.wiring import Parts
+
+TITLE = "Borrower Memory"
+DESCRIPTION = "One memory per borrower, across every channel: read before every conversation, written when it ends."
+VERSION = "1.0.0"
+
+
+def application(parts: Parts) -> FastAPI:
+    """The API over these parts."""
+    app = FastAPI(
+        title=TITLE,
+        description=DESCRIPTION,
+        version=VERSION,
+        redoc_url=None,
+        exception_handlers=exception_handlers(),  # type: ignore[arg-type]
+        separate_input_output_schemas=False,
+    )
+    app.state.parts = parts
+    for noun in (summaries, events, resume, borrowers, permits, export, ops, health):
+        app.include_router(noun.router)
+    app.add_middleware(Edge, observe=parts.observe)
+    return app

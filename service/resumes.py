@@ -1,0 +1,196 @@
+"""What `resume` answered, kept for ops: granted or refused and by which rule, and whether the start was used (AC-76).
+
+Answers are kept in batches a moment later, so that keeping one costs its caller nothing. A conversation that reports back
+where it really started settles whether its resume was ignored. Counting asks the batch to be written first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, and_, func, insert, or_, select, update
+
+from channels import CHANNELS
+from service.database import Database, DatabaseUnavailable
+from service.tables import Resume, table_of
+from statemachine.floor import Refusal
+
+FLUSH_SECONDS = 0.2
+WAITING_LIMIT = 50_000
+"""Answers waiting to be written; beyond it the oldest are lost and counted, rather than the service."""
+
+log = structlog.get_logger("service.resumes")
+RESUME = table_of(Resume)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One answer as it is kept."""
+
+    resume_id: str
+    tenant: str
+    borrower_id: str | None
+    at: datetime
+    channel: str
+    direction: str
+    loan_id: str | None
+    position: str | None
+    proposed: str | None
+    proposed_by: str | None
+    granted: str | None
+    refusals: Sequence[Refusal]
+    fallback: str | None
+    source: str
+    record_version: int | None
+    mode: str
+    degraded: bool
+
+    def row(self) -> dict[str, Any]:
+        values = {f: getattr(self, f) for f in self.__dataclass_fields__ if f != "refusals"}
+        return values | {"refusals": json.dumps([asdict(r) for r in self.refusals]), "ignored": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """Where a conversation that came from a resume really started."""
+
+    tenant: str
+    resume_id: str
+    channel: str
+    conversation_id: str
+    entered_state: str
+    agent: str | None
+
+
+class Resumes:
+    """The answers kept, and those that wait to be."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: list[Kept | Entered] = []
+        self._task: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
+        self.lost = 0
+
+    def keep(self, answer: Kept | Entered) -> None:
+        """Keeps an answer, or where a conversation entered, a moment later."""
+        if len(self._waiting) >= WAITING_LIMIT:
+            self.lost += len(self._waiting)
+            self._waiting.clear()
+            log.error("resumes.lost", lost=self.lost)
+        self._waiting.append(answer)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._soon())
+
+    async def _soon(self) -> None:
+        await asyncio.sleep(FLUSH_SECONDS)
+        with contextlib.suppress(DatabaseUnavailable):
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Writes what waits. Raises `DatabaseUnavailable`, and then keeps it for the next time."""
+        async with self._writing:
+            batch, self._waiting = self._waiting, []
+            if not batch:
+                return
+            try:
+                await self._database.write(lambda conn: _write(conn, batch))
+            except DatabaseUnavailable:
+                self._waiting = batch + self._waiting
+                raise
+
+
+def _write(conn: Connection, batch: Sequence[Kept | Entered]) -> None:
+    rows = [a.row() for a in batch if isinstance(a, Kept)]
+    if rows:
+        conn.execute(insert(RESUME), rows)
+    for entered in (a for a in batch if isinstance(a, Entered)):
+        _enter(conn, entered)
+
+
+def _enter(conn: Connection, entered: Entered) -> None:
+    """Ignored: granted one state in an enabled mode, and started in another (AC-76)."""
+    state = CHANNELS[entered.channel].flow.spelled(entered.entered_state)
+    its = and_(RESUME.c.tenant == entered.tenant, RESUME.c.resume_id == entered.resume_id)
+    granted = func.coalesce(RESUME.c.granted, "")
+    conn.execute(
+        update(RESUME)
+        .where(its)
+        .values(
+            entered_state=state,
+            agent=entered.agent,
+            conversation_id=entered.conversation_id,
+            ignored=and_(RESUME.c.mode == "enabled", granted != state),
+        )
+    )
+
+
+# -- for ops ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    borrower_id: str | None = None
+    rule: str | None = None
+    fallback: str | None = None
+    ignored: bool | None = None
+
+
+def page(
+    conn: Connection, tenant: str, wanted: Filter, limit: int, before: tuple[datetime, str] | None
+) -> list[dict[str, Any]]:
+    """Past answers, newest first, from before a time and id."""
+    where = [RESUME.c.tenant == tenant]
+    if wanted.borrower_id is not None:
+        where.append(RESUME.c.borrower_id == wanted.borrower_id)
+    if wanted.rule is not None:
+        where.append(RESUME.c.refusals.contains(json.dumps({"rule": wanted.rule})[:-1], autoescape=True))
+    if wanted.fallback is not None:
+        where.append(RESUME.c.fallback == wanted.fallback)
+    if wanted.ignored is not None:
+        where.append(RESUME.c.ignored == wanted.ignored)
+    if before is not None:
+        at, resume_id = before
+        where.append(or_(RESUME.c.at < at, and_(RESUME.c.at == at, RESUME.c.resume_id < resume_id)))
+    order = (RESUME.c.at.desc(), RESUME.c.resume_id.desc())
+    rows = conn.execute(select(RESUME).where(*where).order_by(*order).limit(limit)).mappings()
+    return [{k: v for k, v in row.items() if k != "tenant"} | {"refusals": json.loads(row["refusals"])} for row in rows]
+
+
+def counted(conn: Connection, tenant: str, start: datetime, end: datetime) -> dict[str, Any]:
+    """How resumes were answered from `start` until before `end`."""
+    where = (RESUME.c.tenant == tenant, RESUME.c.at >= start, RESUME.c.at < end)
+    columns = (RESUME.c.refusals, RESUME.c.fallback, RESUME.c.degraded, RESUME.c.source)
+    fallbacks: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
+    total = as_proposed = degraded = 0
+    grouped = select(*columns, func.count()).where(*where).group_by(*columns)
+    for told, fallback, was_degraded, source, n in conn.execute(grouped):
+        rules = {r["rule"] for r in json.loads(told)}
+        total += n
+        degraded += n if was_degraded else 0
+        as_proposed += n if source == "classifier" else 0
+        if fallback:
+            fallbacks[fallback] += n
+        for rule in rules:
+            refusals[rule] += n
+    return {
+        "total": total,
+        "as_proposed": as_proposed,
+        "fallbacks": dict(sorted(fallbacks.items())),
+        "refusals": dict(sorted(refusals.items())),
+        "degraded": degraded,
+    }
+
+
+def ignored(conn: Connection, tenant: str, start: datetime, end: datetime) -> int:
+    where = (RESUME.c.tenant == tenant, RESUME.c.at >= start, RESUME.c.at < end, RESUME.c.ignored.is_(True))
+    return int(conn.execute(select(func.count()).where(*where)).scalar_one())

@@ -1,0 +1,327 @@
+"""Reads of one named borrower, and the list across borrowers (API 7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from channels import CHANNELS
+from service import naming, records
+from service.calls import Call, Parameters, answered, call, checked, routes
+from service.errors import (
+    AmbiguousIdentifier,
+    FieldError,
+    InvalidBody,
+    NotYetMerged,
+    UnknownBorrower,
+    UnknownIdentifier,
+    UnknownLoan,
+)
+from service.narrative import narrative, said_in_words
+from service.policy import Policy
+from service.reading import Known
+from service.resuming import merged_within
+from statemachine.conclusions import STAGES, Cycle, KnownFact
+from statemachine.entries import HOLD_KINDS, Channel, Day, Id, Named
+from statemachine.ladder import RUNGS
+from statemachine.state import UnknownLoan as NoSuchLoan
+
+router = routes("borrowers")
+
+PAGE_LIMIT = 200
+PAGE_DEFAULT = 50
+
+
+# -- query parameters ---------------------------------------------------------------------------------------------
+
+
+def _limit(value: object) -> int:
+    if not isinstance(value, str) or not value.isascii() or not value.isdigit() or len(value) > 6 or int(value) < 1:
+        raise PydanticCustomError("wrong_type", "a whole number from 1")
+    return min(int(value), PAGE_LIMIT)
+
+
+def _yes(value: object) -> bool:
+    if value not in ("true", "false"):
+        raise PydanticCustomError("wrong_type", "true or false")
+    return value == "true"
+
+
+def _word(*words: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if value not in words:
+            raise PydanticCustomError("not_in_enum", "one of {words}", {"words": ", ".join(words)})
+        return value
+
+    return BeforeValidator(check)
+
+
+Limit = Annotated[int, BeforeValidator(_limit)]
+Yes = Annotated[bool, BeforeValidator(_yes)]
+Stage = Annotated[str, _word(*STAGES)]
+AnyRung = Annotated[str, _word(*RUNGS)]
+Held = Annotated[str, _word("true", "false", *HOLD_KINDS)]
+
+
+class OfLoan(Parameters):
+    loan_id: Id | None = None
+    after: Id | None = None
+
+
+class OfChannel(OfLoan):
+    channel: Channel | None = None
+
+
+class OfNothing(Parameters):
+    after: Id | None = None
+
+
+class OfPage(Parameters):
+    limit: Limit = PAGE_DEFAULT
+    cursor: str | None = None
+    after: Id | None = None
+
+
+class OfList(OfPage):
+    stage: Stage | None = None
+    rung: AnyRung | None = None
+    promise_due_from: Day | None = None
+    promise_due_to: Day | None = None
+    overdue: Yes | None = None
+    reminded: Yes | None = None
+    hold: Held | None = None
+
+
+# -- one borrower -------------------------------------------------------------------------------------------------
+
+
+class _InPath(Parameters):
+    borrower_id: Id
+
+
+def path_id(call: Call) -> str:
+    """The borrower of the path; raises `InvalidBody` for what can be no id."""
+    return checked(_InPath, {"borrower_id": call.request.path_params["borrower_id"]}).borrower_id
+
+
+async def after(call: Call, event_id: str | None) -> None:
+    """Waits for an entry of the caller's; raises `NotYetMerged`."""
+    if event_id is not None and not await merged_within(call.parts, call.tenant, event_id):
+        raise NotYetMerged
+
+
+async def known(call: Call, wanted: OfLoan | OfNothing | OfPage) -> tuple[Known, Policy]:
+    """The borrower of the path as it is now; raises `NotYetMerged` and `UnknownBorrower`."""
+    borrower_id = path_id(call)
+    await after(call, wanted.after)
+
+    def look(conn: Connection) -> records.Stored | None:
+        return records.stored(conn, call.tenant, records.resolve_id(conn, call.tenant, borrower_id))
+
+    stored = await call.parts.database.read(look)
+    if stored is None:
+        raise UnknownBorrower
+    policy = call.parts.policies.for_tenant(call.tenant)
+    return call.parts.reader.known(call.tenant, stored, policy, call.parts.clock()), policy
+
+
+def cycle_of(one: Known, loan_id: str | None) -> Cycle:
+    """The cycle a read means; raises `UnknownLoan`."""
+    try:
+        return one.state.cycle_of(loan_id)
+    except NoSuchLoan:
+        raise UnknownLoan from None
+
+
+@call(
+    router, "GET", "/v1/borrowers/{borrower_id}", "get_borrower", scope="read", query=OfLoan,
+    answers="200; 404 `unknown_borrower` or `unknown_loan`.",
+)  # fmt: skip
+async def get_borrower(call: Call) -> Response:
+    """All that is concluded about one borrower."""
+    wanted = call.query(OfLoan)
+    one, policy = await known(call, wanted)
+    cycle, state, now = cycle_of(one, wanted.loan_id), one.state, call.parts.clock()
+    last = {c.channel: c.event_id for c in state.conversations}
+
+    def look(conn: Connection) -> dict[str, dict[str, Any]]:
+        bodies = records.bodies(conn, call.tenant, tuple(last.values()))
+        return {channel: bodies[event_id] for channel, event_id in last.items() if event_id in bodies}
+
+    told = await call.parts.database.read(look)
+    handed_out = any(policy.mode_for(channel, one.borrower_id) == "enabled" for channel in CHANNELS)
+    return answered(
+        {
+            "borrower_id": state.borrower_id,
+            "provisional": one.is_provisional,
+            "identifiers": state.identifiers,
+            "cycle": cycle.terms,
+            "cycles": [c.terms for c in state.cycles if c.cycle_id is not None or c is cycle],
+            "commitment": cycle.promise,
+            "counter_proposals": cycle.counter_proposals,
+            "history": cycle.history,
+            "payment_claim": cycle.payment_claim,
+            "flags": {f: getattr(cycle, f).value for f in FLAGS},
+            "stage": cycle.stage,
+            "holds": state.holds,
+            "opt_outs": state.opt_outs,
+            "contact_attempts": cycle.contact_attempts,
+            "conversations": {c: {k: v for k, v in b.items() if k not in ("turns", "extra")} for c, b in told.items()},
+            "facts": [fact_answer(f) for f in state.facts],
+            "narrative": narrative(state, cycle, now=now).text if handed_out else "",
+            "unplaced_payments": state.unplaced_payments,
+            "record_version": one.version,
+            "as_of": now,
+        }
+    )
+
+
+FLAGS = ("reminded", "payment_link_shared", "payment_confirmed")
+_FACT_FIELDS = (
+    "fact_id", "kind", "text", "about", "source", "volatility", "observed_at", "expires_at", "conversation_id", "grounding",
+)  # fmt: skip
+
+
+def fact_answer(fact: KnownFact) -> dict[str, Any]:
+    return {name: getattr(fact, name) for name in _FACT_FIELDS}
+
+
+@call(
+    router, "GET", "/v1/borrowers/{borrower_id}/briefing", "get_briefing", scope="read", query=OfChannel,
+    answers="200: text of at most 4,000 characters, and what was withheld by which rule.",
+)  # fmt: skip
+async def get_briefing(call: Call) -> Response:
+    """What an agent reads before it starts."""
+    wanted = call.query(OfChannel)
+    one, policy = await known(call, wanted)
+    cycle, now = cycle_of(one, wanted.loan_id), call.parts.clock()
+    channel = wanted.channel or "voice"
+    told = narrative(one.state, cycle, now=now) if policy.mode_for(channel, one.borrower_id) == "enabled" else None
+    return answered(
+        {
+            "borrower_id": one.borrower_id,
+            "text": told.text if told else "",
+            "language": "en",
+            "record_version": one.version,
+            "as_of": now,
+            "withheld": told.withheld if told else (),
+        }
+    )
+
+
+@call(router, "GET", "/v1/borrowers/{borrower_id}/facts", "get_facts", scope="read", query=OfNothing)
+async def get_facts(call: Call) -> Response:
+    """What do you remember about me? Each fact with its source in words."""
+    one, _ = await known(call, call.query(OfNothing))
+    items = [fact_answer(f) | {"said": said_in_words(f)} for f in one.state.facts]
+    return answered({"items": items, "next_cursor": None})
+
+
+@call(
+    router, "GET", "/v1/borrowers/{borrower_id}/flags", "get_flags", scope="read", query=OfLoan,
+    answers="200: each flag of the cycle's attempt with the event behind it.",
+)  # fmt: skip
+async def get_flags(call: Call) -> Response:
+    """The yes and no facts of one cycle, with their evidence."""
+    wanted = call.query(OfLoan)
+    one, _ = await known(call, wanted)
+    cycle = cycle_of(one, wanted.loan_id)
+    flags = {name: getattr(cycle, name) for name in FLAGS}
+    return answered(
+        {
+            "borrower_id": one.borrower_id,
+            "loan_id": cycle.loan_id,
+            "cycle_id": cycle.cycle_id,
+            "attempt": cycle.attempt,
+            "record_version": one.version,
+            "as_of": call.parts.clock(),
+            **flags,
+        }
+    )
+
+
+@call(
+    router, "GET", "/v1/borrowers/{borrower_id}/timeline", "get_timeline", scope="read", query=OfPage,
+    answers="200: conversations and events, newest first, as they were posted.",
+)  # fmt: skip
+async def get_timeline(call: Call) -> Response:
+    """Everything that was told of one borrower, on one line."""
+    wanted = call.query(OfPage)
+    one, _ = await known(call, wanted)
+
+    def look(conn: Connection) -> records.Page:
+        return records.timeline(conn, call.tenant, one.borrower_id, wanted.limit, wanted.cursor)
+
+    page = await paged(call, look)
+    return answered({"items": [_item(one, i) for i in page.items], "next_cursor": page.next_cursor})
+
+
+def _item(one: Known, item: dict[str, Any]) -> dict[str, Any]:
+    """An item of the time line, with the cycle and attempt in which it stands."""
+    loan_id, cycle_id, attempt = one.state.place(item["loan_id"], item["cycle_id"], item["at"])
+    return item | {"loan_id": loan_id, "cycle_id": cycle_id, "attempt": attempt}
+
+
+async def paged(call: Call, look: Any) -> records.Page:
+    """A page of a list; a cursor that is none is named."""
+    try:
+        page: records.Page = await call.parts.database.read(look)
+    except ValueError:
+        raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
+    return page
+
+
+# -- across borrowers ---------------------------------------------------------------------------------------------
+
+
+class Lookup(Named):
+    """Who it is about; an id of a provisional borrower too."""
+
+    borrower_id: Id | None = None
+
+
+@call(
+    router, "POST", "/v1/borrowers/lookup", "lookup", scope="read", body=Lookup,
+    examples={"by number": {"identifier": {"kind": "phone", "value": "09000000101"}}},
+    answers="200 `{borrower_id, provisional}`; 404; 409 with `candidates`.",
+)  # fmt: skip
+async def lookup(call: Call) -> Response:
+    """Whose identifier or loan is this?"""
+    asked = await call.body(Lookup)
+    policy = call.parts.policies.for_tenant(call.tenant)
+    who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
+
+    def look(conn: Connection) -> tuple[naming.Named, records.Stored | None]:
+        named = naming.find(conn, call.tenant, who, call.parts.secrets)
+        return named, records.stored(conn, call.tenant, named.borrower_id) if named.borrower_id else None
+
+    named, stored = await call.parts.database.read(look)
+    if named.candidates:
+        raise AmbiguousIdentifier(named.candidates)
+    if stored is None:
+        if asked.borrower_id is not None:
+            raise UnknownBorrower
+        raise UnknownIdentifier if asked.identifier is not None else UnknownLoan
+    return answered({"borrower_id": stored.borrower_id, "provisional": stored.provisional})
+
+
+@call(
+    router, "GET", "/v1/borrowers", "list_borrowers", scope="search:all", query=OfList,
+    answers="200: one item for each loan of each borrower, its cycle last opened.",
+)  # fmt: skip
+async def list_borrowers(call: Call) -> Response:
+    """Borrowers by where they stand."""
+    wanted = call.query(OfList)
+    await after(call, wanted.after)
+    filters = {k: v for k, v in dict(wanted).items() if k not in ("limit", "cursor", "after")}
+    now = call.parts.clock()
+
+    def look(conn: Connection) -> records.Page:
+        return records.borrowers(conn, call.tenant, filters, now, wanted.limit, wanted.cursor)
+
+    page = await paged(call, look)
+    return answered({"items": page.items, "next_cursor": page.next_cursor})

@@ -1,0 +1,190 @@
+"""What a collections team looks after: counts, what was set aside, calls without a report, past resumes (API 12)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, time, timedelta
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from service import records, resumes
+from service.calls import Call, Parameters, answered, call, routes
+from service.errors import FieldError, InvalidBody, NotFound
+from service.intake.receive import retried
+from service.routes.borrowers import PAGE_DEFAULT, Limit, Yes, paged
+from statemachine.entries import Id, Instant
+
+router = routes("ops")
+
+
+class OfSpan(Parameters):
+    to: Instant | None = None
+    after: Id | None = None
+
+
+class OfStats(OfSpan):
+    """`from` is a word of the language, so it is read apart."""
+
+
+def _status(value: object) -> object:
+    from pydantic_core import PydanticCustomError
+
+    if value not in ("open", "merged", "refused"):
+        raise PydanticCustomError("not_in_enum", "open, merged or refused")
+    return value
+
+
+class OfSetAside(Parameters):
+    status: Annotated[str, BeforeValidator(_status)] | None = None
+    limit: Limit = PAGE_DEFAULT
+    cursor: str | None = None
+
+
+class OfMissing(Parameters):
+    limit: Limit = PAGE_DEFAULT
+    cursor: str | None = None
+
+
+class OfResumes(Parameters):
+    borrower_id: Id | None = None
+    rule: Id | None = None
+    fallback: Id | None = None
+    ignored: Yes | None = None
+    limit: Limit = PAGE_DEFAULT
+    cursor: str | None = None
+
+
+@call(
+    router, "GET", "/v1/ops/stats", "get_stats", scope="ops", query=OfStats,
+    answers="200: counted by arrival, by default today in the tenant's zone.",
+)  # fmt: skip
+async def get_stats(call: Call) -> Response:
+    """What came in and how it was answered."""
+    start, end = _span(call)
+    now = call.parts.clock()
+    policy = call.parts.policies.for_tenant(call.tenant)
+    await call.parts.resumes.flush()
+
+    def look(conn: Connection) -> dict[str, Any]:
+        unmerged, oldest = records.unmerged(conn, call.tenant, now)
+        missing_since = now - timedelta(minutes=policy.report_missing_minutes)
+        return {
+            "from": start,
+            "to": end,
+            **records.counted(conn, call.tenant, start, end),
+            "resumes": resumes.counted(conn, call.tenant, start, end),
+            "set_aside": records.set_aside_open(conn, call.tenant),
+            "missing_reports": records.missing_reports(conn, call.tenant, missing_since),
+            "resumes_ignored": resumes.ignored(conn, call.tenant, start, end),
+            "summaries_waiting": 0,
+            "unmerged": unmerged,
+            "oldest_unmerged_seconds": oldest,
+        }
+
+    return answered(await call.parts.database.read_slow(look))
+
+
+def _span(call: Call) -> tuple[datetime, datetime]:
+    """From (included) and to (not included); today in the tenant's zone where one is not given."""
+    from service.calls import checked
+
+    class Span(Parameters):
+        start: Instant | None = None
+        to: Instant | None = None
+
+    given = {"start" if k == "from" else k: v for k, v in call.request.query_params.multi_items()}
+    try:
+        wanted = checked(Span, given)
+    except InvalidBody as wrong:
+        raise InvalidBody(
+            [FieldError("from" if e.field == "start" else e.field, e.code) for e in wrong.errors]
+        ) from None
+    zone = ZoneInfo(call.parts.policies.for_tenant(call.tenant).time_zone)
+    today = call.parts.clock().astimezone(zone).date()
+    start = wanted.start or datetime.combine(today, time(), zone).astimezone(UTC)
+    end = wanted.to or datetime.combine(today + timedelta(days=1), time(), zone).astimezone(UTC)
+    return start, end
+
+
+@call(
+    router, "GET", "/v1/ops/set-aside", "list_set_aside", scope="ops", query=OfSetAside,
+    answers="200: what was kept and not merged, each with its reason.",
+)  # fmt: skip
+async def list_set_aside(call: Call) -> Response:
+    """What was set aside, newest first."""
+    wanted = call.query(OfSetAside)
+
+    def look(conn: Connection) -> records.Page:
+        return records.set_aside(conn, call.tenant, wanted.status, wanted.limit, wanted.cursor)
+
+    page = await paged(call, look)
+    return answered({"items": page.items, "next_cursor": page.next_cursor})
+
+
+@call(router, "POST", "/v1/ops/set-aside/{id}/retry", "retry_set_aside", scope="events:ops", answers="200 the item.")
+async def retry_set_aside(call: Call) -> Response:
+    """Tries once more to merge what was set aside."""
+    number = call.request.path_params["id"]
+    if not (number.isascii() and number.isdigit() and len(number) < 18):
+        raise NotFound
+    item = await retried(call.parts, call.tenant, int(number))
+    if item is None:
+        raise NotFound
+    return answered(item)
+
+
+@call(
+    router, "GET", "/v1/ops/missing-reports", "list_missing_reports", scope="ops", query=OfMissing,
+    answers="200: conversations that began and of which no summary has come, with their age.",
+)  # fmt: skip
+async def list_missing_reports(call: Call) -> Response:
+    """Calls whose report never came."""
+    wanted = call.query(OfMissing)
+    now = call.parts.clock()
+    since = now - timedelta(minutes=call.parts.policies.for_tenant(call.tenant).report_missing_minutes)
+
+    def look(conn: Connection) -> records.Page:
+        return records.missing_page(conn, call.tenant, since, now, wanted.limit, wanted.cursor)
+
+    page = await paged(call, look)
+    return answered({"items": page.items, "next_cursor": page.next_cursor})
+
+
+@call(
+    router, "GET", "/v1/ops/resumes", "list_resumes", scope="ops", query=OfResumes,
+    answers="200: past answers, newest first; by borrower, rule, fallback, or ignored.",
+)  # fmt: skip
+async def list_resumes(call: Call) -> Response:
+    """How past resumes were answered, and whether the start was used."""
+    wanted = call.query(OfResumes)
+    await call.parts.resumes.flush()
+    before = _place(wanted.cursor)
+    only = resumes.Filter(wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored)
+    items = await call.parts.database.read(lambda conn: resumes.page(conn, call.tenant, only, wanted.limit + 1, before))
+    more = len(items) > wanted.limit
+    items = items[: wanted.limit]
+    cursor = _cursor(items[-1]["at"], items[-1]["resume_id"]) if more else None
+    return answered({"items": items, "next_cursor": cursor})
+
+
+def _cursor(at: datetime, id_: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([at.isoformat(), id_]).encode()).decode()
+
+
+def _place(cursor: str | None) -> tuple[datetime, str] | None:
+    """The place a cursor names; raises `InvalidBody` for one that is none of ours."""
+    if cursor is None:
+        return None
+    try:
+        at, id_ = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        place = datetime.fromisoformat(at)
+        if place.tzinfo is None or not isinstance(id_, str):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
+    return place, id_

@@ -1,0 +1,74 @@
+"""Serving the API over HTTP until the process is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+
+import uvicorn
+
+from service.app import application
+from service.wiring import Parts
+
+GRACE_SECONDS = 8
+KEEP_ALIVE_SECONDS = 75
+
+Beside = Callable[[str, Callable[[], None]], Awaitable[None]]
+"""Something to run beside the server: given its address and a way to stop it."""
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to whoever started it, so that a stop ends with exit code 0."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.has_started = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.has_started.set()
+
+
+async def serve_embedded(parts: Parts, listening: Callable[[str], None], beside: Beside | None = None) -> None:
+    """Listens, says where, and serves until SIGTERM or SIGINT. Raises `OSError` when the address is taken."""
+    settings = parts.settings
+    listener = socket.create_server((settings.host, settings.port), backlog=2048)
+    config = uvicorn.Config(
+        application(parts),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
+    server = _Server(config)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    url = f"http://{settings.host}:{listener.getsockname()[1]}"
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    await asyncio.wait([serving, asyncio.create_task(server.has_started.wait())], return_when=asyncio.FIRST_COMPLETED)
+    if server.started:
+        listening(url)
+    running = asyncio.create_task(_run(beside, url, stop)) if beside else None
+    await serving
+    if running:
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+
+async def _run(beside: Beside, url: str, stop: Callable[[], None]) -> None:
+    await beside(url, stop)
