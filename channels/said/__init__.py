@@ -76,7 +76,7 @@ def paid_on(text: str, said_at: datetime, zone: str) -> SaidDate | None:
     """The day on which the speaker says to have paid, looking back; else as `due_date`."""
     today = _local_day(said_at, zone)
     line = read_days(text)
-    return None if line is None else _settled(_found(line, today, BACK, _NOT_TO_COME))
+    return None if line is None else _settled(_found(line, today, BACK, _NOT_TO_COME), latest=today)
 
 
 def moment(text: str, said_at: datetime, zone: str) -> datetime | None:
@@ -132,7 +132,7 @@ def _due(line: Line, today: date, said_at: datetime, zone: str) -> SaidDate | No
     found = _found(line, today, AHEAD, _NOT_DONE) + _delayed(line, said_at, zone)
     if not found and line.end_of_day:
         return SaidDate(today, (), False)
-    return _settled(found)
+    return _settled(found, earliest=today)
 
 
 def _found(
@@ -160,10 +160,11 @@ def _seen(phrase: DayPhrase, today: date, direction: int) -> Days:
     return Days(tuple(sorted({day for days in found for day in days.days})))
 
 
-def _settled(found: list[Days]) -> SaidDate | None:
-    """One answer from all phrases: what a further phrase narrows down is narrowed down, the rest are candidates."""
-    if not found:
-        return None
+def _settled(found: list[Days], earliest: date = date.min, latest: date = date.max) -> SaidDate | None:
+    """One answer from all phrases: what a further phrase narrows down is narrowed down, the rest are candidates.
+
+    A day before `earliest` or after `latest` is none: nobody promises the past or has paid in the future.
+    """
     if any(days.impossible for days in found):
         return SaidDate(None, (), True)
     groups: list[Days] = []
@@ -175,7 +176,9 @@ def _settled(found: list[Days]) -> SaidDate | None:
                 break
         else:
             groups.append(days)
-    candidates = tuple(sorted({day for group in groups for day in group.days}))
+    candidates = tuple(sorted({day for group in groups for day in group.days if earliest <= day <= latest}))
+    if not candidates:
+        return None
     if len(candidates) == 1:
         return SaidDate(candidates[0], (), False)
     return SaidDate(None, candidates[:MOST_CANDIDATES], False)

@@ -14,6 +14,7 @@ from channels.said.numerals import Number
 LONGEST_DELAY_UNITS = 1_000  # "in 1000 minutes"
 
 _BEFORE_A_PART_OF_DAY = words.KO | words.KE | words.INSIDE | {"in", "the", "this", ",", "-", "around", "by"}
+_BEFORE_A_BOUND = words.KE | {"se", "से"}
 _IN_FRONT_OF_THE_HOUR = _BEFORE_A_PART_OF_DAY | words.AT
 
 # The hours that may be said with a part of the day, or with none. With none, 8 to 12 are those of the day, since nobody
@@ -37,9 +38,8 @@ def clock_time(line: Line, chain: list[int], numbers: list[Number], after: int) 
         if end == after and not _hour_is_meant(line, chain[0], after):
             return None
         half, end = _part_of_day(line, chain[0], end)
-    line.clocks += [
-        _minutes(number, line.items[place].text, half) for place, number in zip(chain, numbers, strict=True)
-    ]
+    for place, number in zip(chain, numbers, strict=True):
+        _take(line, _minutes(number, line.items[place].text, half), chain[0], end)
     return end
 
 
@@ -51,10 +51,8 @@ def clock_item(line: Line, at: int) -> int:
     half, end = _half_of_day(line, at + 1)
     if half is None:
         half, end = _part_of_day(line, at, line.skip(at + 1, words.OCLOCK, 1))
-    if half is None and text[0] == "0" and hour < 24:
-        line.clocks.append(hour * 60 + minute)  # "07:30" is written by a clock of 24 hours
-    else:
-        line.clocks.append(_on_the_clock(hour, minute, half))
+    by_24_hours = half is None and text[0] == "0"  # "07:30"
+    _take(line, hour * 60 + minute if by_24_hours else _on_the_clock(hour, minute, half), at, end)
     return end
 
 
@@ -73,7 +71,7 @@ def hour_in_words(line: Line, at: int) -> int | None:
         if half is None:
             half, end = _part_of_day(line, at, end)
         line.numbers.update(number.values)
-        line.clocks.append(_minutes(Number((value,), value), NOTHING, half))
+        _take(line, _minutes(Number((value,), value), NOTHING, half), at, end)
         return end
     if word in words.HALF:
         place = line.skip(at + 1, words.ARTICLE, 1)
@@ -105,6 +103,15 @@ def direction(line: Line, first: int, after: int) -> int:
     if follower in words.SINCE:
         return 0
     return 1 if before in words.WITHIN or follower in words.UNTIL or line.alone else 0
+
+
+def _take(line: Line, minutes: int | None, first: int, after: int) -> None:
+    """Takes a time; "after 6 pm" and "6 baje se pehle" are times, but no clear ones."""
+    place = line.skip(after, _BEFORE_A_BOUND, 2)
+    bound = (
+        line.before(first) in ("after", "before") or line.texts[place] in words.LATER or line.texts[place] in words.AGO
+    )
+    line.clocks.append(None if bound else minutes)
 
 
 def _half_of_day(line: Line, after: int) -> tuple[str | None, int]:

@@ -49,32 +49,43 @@ _BEFORE_THE_VERB_MAY = frozenset({"i", "we", "you", "he", "she", "they", "it", "
 _AFTER_THE_VERB_MAY = frozenset({"be", "pay", "not", "give", "have"})
 _COUNTED_IN_ORDER = words.COUNTED | words.DAY | words.MONTH | words.HOUR | words.NOUNS_COUNTED_IN_ORDER
 _NOT_A_DAY_IN_MONTH = words.NOT_A_BARE_NUMBER - words.DATE_WORDS - words.KO - words.MONTHS.keys() - words.WEEK - {":"}
-_MAKES_A_CHAIN_A_COUNT = words.MARKS_ANOTHER_ROLE | words.MONEY_AFTER_NUMBER | {"of"}
+_MAKES_A_CHAIN_A_COUNT = (
+    (words.MARKS_ANOTHER_ROLE - words.KO - words.UNTIL) | words.MONEY_AFTER_NUMBER | {"of", "payment", "amount"}
+)
 
 
 # -- a day of a month -------------------------------------------------------------------------------------------------
 
 
 def slashed_date(line: Line, chain: list[int], numbers: list[Number], after: int) -> int | None:
-    """ "5/1" and "25-1": day first, unless something after them counts ("2/3 din", "5-6 tarikh")."""
-    first = chain[0]
-    sign = line.texts[first + 1]
-    if len(chain) != 2 or sign not in ("/", "-") or not line.touch(first, chain[1]):
+    """ "5/1", "25-1" and "5 - 1 - 2027": day first, unless something after them counts ("2/3 din", "5-6 tarikh")."""
+    first, sign = chain[0], line.texts[chain[0] + 1]
+    if sign not in ("/", "-") or any(number.worded or number.ordinal for number in numbers):
         return None
-    if line.texts[after] in _MAKES_A_CHAIN_A_COUNT or any(number.worded or number.ordinal for number in numbers):
+    days = [size for number in numbers[:2] if (size := number.day_sized()) is not None and 1 <= size <= 31]
+    if len(days) < 2 or line.texts[after] in _MAKES_A_CHAIN_A_COUNT:
         return None
-    day, month = (number.day_sized() for number in numbers)
-    if day is None or month is None or not 1 <= day <= 31 or not 1 <= month <= 31:
+    day, month = days
+    if len(chain) == 3 and line.texts[chain[1] + 1] == sign and FIRST_YEAR <= numbers[2].value <= LAST_YEAR:
+        return line.add_day((Dated(day, month, int(numbers[2].value)),), first, after)
+    if len(chain) > 2 or not line.touch(first, chain[1]):
         return None
     written: When = DayOfMonth(day, Month(named=month)) if month <= 12 else NoSuchDay()
     if sign == "/":
         return after if (day, month) == (24, 7) else line.add_day((written,), first, after)  # 24/7: round the clock
+    return _dashed_date(line, chain, after, written, day, month)
+
+
+def _dashed_date(line: Line, chain: list[int], after: int, written: When, day: int, month: int) -> int | None:
+    """ "25-1" is the 25th of January; "5-6 ko" is the 5th or the 6th; "5-6" alone may be either; "9-6" may be hours."""
+    if month > 12:
+        return None
     padded = any(line.items[place].text[0] == "0" for place in chain)
-    if padded or day >= month:
-        return line.add_day((written,), first, after) if month <= 12 else None
-    if line.alone:  # "5-6" alone: the 5th or the 6th, or the 5th of June
-        days: tuple[When, ...] = (DayOfMonth(day), DayOfMonth(month))
-        return line.add_day((*days, written) if month <= 12 else days, first, after)
+    marked = line.texts[after] in words.KO or line.texts[after] in words.UNTIL
+    if padded or (day >= month and (marked or line.alone or line.before(chain[0]) in words.BEFORE_A_DATE)):
+        return line.add_day((written,), chain[0], after)
+    if line.alone:
+        return line.add_day((DayOfMonth(day), DayOfMonth(month), written), chain[0], after)
     return None
 
 
@@ -109,10 +120,13 @@ def _day(day: int, month: Month) -> When:
 
 
 def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -> bool:
-    follower, before = line.texts[after], line.before(chain[0])
+    first = chain[0]
+    follower, before = line.texts[after], line.before(first)
+    if before in (":", "-") and first > 1 and line.texts[first - 2] in words.DATE_WORDS:
+        before = line.texts[first - 2]  # "date: 5"
     if ordinal or follower in words.DATE_WORDS:
         return True
-    if follower in words.MONEY_AFTER_NUMBER or follower == "/" or before in words.CURRENCIES:
+    if follower in words.MONEY_AFTER_NUMBER or follower == "/":
         return False
     if follower in words.KO or follower in words.UNTIL:
         return True
@@ -277,6 +291,8 @@ def week_phrase(line: Line, at: int) -> int | None:
         away, end = _week(line, line.skip(at + 1, words.KE, 2), bare=True)
         return None if away is None else line.add_day((Week(away, *END_OF_WEEK),), at, end)
     said, unit = _which(line, at)
+    if said == "last" and line.texts[unit + 1] == "of":
+        return None  # "last week of March"
     if said is not None and line.texts[unit] in words.WEEKEND:
         away = _PERIODS_AWAY[said]
         # "Next weekend" is like "next Friday": this week's to some, next week's to others.
@@ -396,6 +412,8 @@ def duration(line: Line, chain: list[int], numbers: list[Number], after: int) ->
         return None
     ahead = direction(line, chain[0], place + 1)
     lengths = [number.value for number in numbers]
+    if len(chain) > 1 and max(lengths) > FARTHEST_DAYS:
+        return None
     if ahead and all(0 <= length <= FARTHEST_DAYS and length == int(length) for length in lengths):
         whens = tuple(_away(int(length) * ahead, unit) for length in lengths)
         line.add_day(whens, chain[0], place + 1, open_ended=False)

@@ -23,7 +23,7 @@ from channels.said.day_phrases import (
 )
 from channels.said.days import Dated
 from channels.said.line import Line
-from channels.said.money_phrases import count, is_negative, percentage, sum_of_money
+from channels.said.money_phrases import count, currency_before, is_negative, percentage, sum_of_money
 from channels.said.numerals import NUMBER_BEGINNINGS, items
 from channels.said.reading import Kind, Piece, day_month_year, fold, holds_digits, pieces, words_of
 
@@ -77,11 +77,13 @@ def _number_phrase(line: Line, at: int) -> int:
     line.numbers.update(line.number(at).values)
     if at in line.ids or is_negative(line, at):
         return at + 1
+    if currency_before(line, at) is not None:
+        return sum_of_money(line, at)
     chain, after = line.chain(at)
     while chain:
         numbers = [line.number(place) for place in chain]
         end = (
-            percentage(line, after)
+            percentage(line, numbers, after)
             or clock_time(line, chain, numbers, after)
             or slashed_date(line, chain, numbers, after)
             or day_of_month(line, chain, numbers, after)

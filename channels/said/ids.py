@@ -20,7 +20,7 @@ def ids(items: list[Item], texts: list[str]) -> frozenset[int]:
             at += 1
             continue
         run = _digit_groups(items, texts, at)
-        if not _is_money(texts, at, run[-1]):
+        if not _is_money(items, texts, at, run[-1]):
             if _is_a_phone(items, texts, run):
                 named.update(run)
             elif _digits(items[at]) >= SHORTEST_ID_DIGITS or _has_a_name(items, texts, at):
@@ -29,11 +29,21 @@ def ids(items: list[Item], texts: list[str]) -> frozenset[int]:
     return frozenset(named)
 
 
-def _is_money(texts: list[str], first: int, last: int) -> bool:
-    before = texts[first - 1] if first else ""
-    if before == "." and first > 1:
-        before = texts[first - 2]
-    return before in words.CURRENCIES or texts[last + 1] in words.CURRENCIES
+def place_of_currency_before(texts: list[str], at: int) -> int | None:
+    """Where the currency in front of a number stands: "Rs 500", "Rs. 500", "Rs: 500"."""
+    place = at - 1
+    if place > 0 and texts[place] in (".", ":", "-") and texts[place - 1] in words.CURRENCIES:
+        place -= 1
+    return place if place >= 0 and texts[place] in words.CURRENCIES else None
+
+
+def _is_money(items: list[Item], texts: list[str], first: int, last: int) -> bool:
+    if texts[last + 1] in words.CURRENCIES:
+        return True
+    place = place_of_currency_before(texts, first)
+    if place is None:
+        return False
+    return place == 0 or items[place - 1].number is None or items[place].end == items[place + 1].start
 
 
 def _is_a_phone(items: list[Item], texts: list[str], run: list[int]) -> bool:
@@ -87,6 +97,8 @@ def _glued_to_letters(items: list[Item], texts: list[str], at: int) -> bool:
     if place < 0 or items[place].kind is not Kind.WORD or items[place].number is not None:
         return False
     if items[place].end != items[place + 1].start or texts[place] in words.CURRENCIES or texts[place] in words.MONTHS:
+        return False
+    if texts[place] == "x":  # "2x2500"
         return False
     return not (dashed and (texts[place] in words.WEEKDAYS or texts[place] in words.PLAIN_DAYS))
 

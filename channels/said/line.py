@@ -99,7 +99,7 @@ class Line:
         chain, after = [at], at + 1
         while len(chain) < LONGEST_CHAIN:
             step = self.joined(after, between=self.before(at) in words.BETWEEN)
-            if step is None:
+            if step is None or (step == after and not rough_range(self.number(chain[-1]), self.number(step))):
                 break
             chain.append(step)
             after = step + 1
@@ -147,10 +147,15 @@ class Line:
         return after
 
 
+def rough_range(first: Number, second: Number) -> bool:
+    """Whether two counts said one after the other are a range: "paanch chhe", "das pandrah"; not "25 5" or "5000 5"."""
+    return first.scale is None and first.value < second.coefficient <= first.value + max(Decimal(5), first.value)
+
+
 _JOINTS = words.OR | words.TO | words.AND | {"/", ","}
 _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
 _IN_A_BARE_ANSWER = (
     words.FILLERS | words.CURRENCIES.keys() | words.DAY | words.WEEK | words.MONTH | words.BETWEEN | (_JOINTS - {","})
 )
-_BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS
+_BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | {"se", "से"}
 _IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until"})

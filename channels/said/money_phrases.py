@@ -9,24 +9,32 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from channels.said import words
-from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money
-from channels.said.numerals import Number
+from channels.said.ids import place_of_currency_before
+from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money, rough_range
+from channels.said.numerals import Number, plain
 
 SMALLEST_BARE_SUM = 100  # a smaller number is money only beside a word that goes with money
 WIDEST_RANGE = 20  # "25 to 5000" is no range
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 
 
-def percentage(line: Line, after: int) -> int | None:
+def percentage(line: Line, numbers: list[Number], after: int) -> int | None:
+    if len(numbers) > 1 and any(number.value > 100 for number in numbers):
+        return None  # "5000 or 10%"
     if line.texts[after] in words.PERCENT:
         return after + 1
     return after + 2 if line.texts[after] == "per" and line.texts[after + 1] in ("cent", "hundred") else None
 
 
 def count(line: Line, numbers: list[Number], after: int) -> int | None:
-    """ "2 EMIs", "do baar", "2 x 5000"."""
+    """ "2 EMIs", "do baar", "2 x 5000"; but "5000 EMI" is what the EMI is."""
     place = line.skip(after, words.MORE, 1)
     if line.texts[place] not in words.COUNTED:
+        return None
+    if (
+        any(number.value >= SMALLEST_BARE_SUM for number in numbers)
+        and line.texts[place] not in words.COUNTED_IN_HUNDREDS
+    ):
         return None
     if line.texts[place] == "x" and line.is_number(place + 1):
         return after if numbers[0].value < SMALLEST_BARE_SUM else None
@@ -66,8 +74,9 @@ def sum_of_money(line: Line, at: int) -> int:
     _take_alternatives(line, at, number, read)
     _take_paise(line, read)
     denied = line.texts[read.after] in words.NOT and line.texts[read.after + 1] not in words.OTHERWISE
+    denied = denied or line.before(at) == "not"
     if not denied and (read.marked or _is_money_unmarked(line, at, read)):
-        line.money.append(Money(read.values, read.currency))
+        line.money.append(Money(tuple(map(plain, read.values)), read.currency))
     return read.after
 
 
@@ -81,7 +90,7 @@ def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
 
 def _take_marks(line: Line, at: int, read: _Sum) -> None:
     """The currency before or after the number at `at`, and signs such as "/-" and "only"."""
-    before = _currency_before(line, at)
+    before = currency_before(line, at)
     if before is not None:
         read.currency, read.marked = read.currency or before, True
     if _belongs_to_next(line, read.after):
@@ -97,11 +106,10 @@ def _take_marks(line: Line, at: int, read: _Sum) -> None:
         read.marked, read.after = True, read.after + 1
 
 
-def _currency_before(line: Line, at: int) -> str | None:
-    place = at - 1
-    if place > 0 and line.texts[place] == "." and line.texts[place - 1] in words.CURRENCIES:
-        place -= 1
-    if place < 0 or line.texts[place] not in words.CURRENCIES:
+def currency_before(line: Line, at: int) -> str | None:
+    """The currency said in front of the number at `at`, unless it belongs to the number before it: "5000 rs 25 ko"."""
+    place = place_of_currency_before(line.texts, at)
+    if place is None or (line.before(place) == NUMBER and not line.touch(place, at)):
         return None
     if line.texts[place] == "$" and place and line.touch(place - 1, place):
         return words.BEFORE_A_DOLLAR.get(line.texts[place - 1], "USD")
@@ -159,23 +167,18 @@ def _alternatives(
     joint = line.texts[place - 1]
     loose = joint == "," or (joint in words.AND and not between)
     if second.scale is not None and first.scale is None and first.value < second.coefficient:
-        if loose or (adjacent and not _close(first.value, second.coefficient)):
+        if loose or (adjacent and not rough_range(first, second)):
             return None
-        return first.value * second.scale, second.value
+        return plain(first.value * second.scale), second.value
     if adjacent or loose:
         return None
     if joint == "/":
         return (first.value, second.value) if first.value >= SMALLEST_BARE_SUM else None
     if first.scale is not None and second.scale is None and first.coefficient <= second.value < 10 * first.coefficient:
-        return first.value, second.value * first.scale
+        return first.value, plain(second.value * first.scale)
     if joint in words.OR or first.value < second.value <= first.value * WIDEST_RANGE:
         return first.value, second.value
     return None
-
-
-def _close(first: Decimal, second: Decimal) -> bool:
-    """Whether two counts said one after the other are a rough range: "paanch chhe", "das pandrah"; not "25 5"."""
-    return first < second <= first + max(Decimal(5), first)
 
 
 def _take_paise(line: Line, read: _Sum) -> None:

@@ -207,7 +207,7 @@ class _Reader:
                     readings = (total + extra.value, total + extra.value * last_scale / 100)
                 after = end
             break
-        number.values = tuple(_plain(reading) for reading in readings)
+        number.values = tuple(plain(reading) for reading in readings)
         number.coefficient = number.value / scale
         return number, after
 
@@ -238,7 +238,7 @@ class _Reader:
             if extra is not None and self._words[at] in words.ARTICLE | words.SCALES.keys():
                 value, after = value + extra[0] * scale, extra[1]  # "a lakh and a half"
             number.coefficient = value / scale
-            value = _plain(value)
+            value = plain(value)
             number.values = (value,)
         elif self._words[at] in words.ARTICLE:
             if number.value < 100:
@@ -258,7 +258,7 @@ class _Reader:
         if number.value >= 100 and number.worded and not said_hundred and number.value % 100 == 0:
             pass  # a hundred written onto its count
         elif said_hundred and 0 < number.value < 100:
-            number.values = (_plain(number.value * 100),)
+            number.values = (plain(number.value * 100),)
             after += 1
         else:
             return after
@@ -421,7 +421,9 @@ class _Reader:
             return follower in words.SCALES or follower in words.CURRENCIES
         if follower in _JOINING:
             return self._words[at + 2] in words.NUMBER_WORDS or self._words[at + 2].isdigit()
-        if follower in words.NUMBER_WORDS and follower not in words.NEED_SOMETHING_COUNTED:
+        if follower in words.ONE_AND_TWO_AND_A_HALF or (
+            follower in words.NUMBER_WORDS and follower not in words.NEED_SOMETHING_COUNTED
+        ):
             return self._words[at + 2] in _COUNTABLE
         return follower in _COUNTABLE or (len(self._pieces) == 1 and word in words.TWO)
 
@@ -462,17 +464,21 @@ def _readings(text: str) -> tuple[Decimal, ...]:
     """What a figure in digits may be. A point before three last digits is a decimal point or groups thousands."""
     if "," in text:
         if "." in text and text.rindex(",") > text.rindex("."):
-            return (_plain(Decimal(text.replace(".", "").replace(",", "."))),)
-        return (_plain(Decimal(text.replace(",", ""))),)
+            return (plain(Decimal(text.replace(".", "").replace(",", "."))),)
+        joined = plain(Decimal(text.replace(",", "")))
+        whole, _, decimals = text.partition(",")
+        if len(decimals) == 2:
+            return plain(Decimal(f"{whole}.{decimals}")), joined
+        return (joined,)
     if text.count(".") > 1:
-        return (_plain(Decimal(text.replace(".", ""))),)
+        return (plain(Decimal(text.replace(".", ""))),)
     whole, point, decimals = text.partition(".")
     if point and len(decimals) == 3 and len(whole) <= 3 and whole != "0":
         return Decimal(text), Decimal(whole + decimals)
-    return (_plain(Decimal(text)),)
+    return (plain(Decimal(text)),)
 
 
-def _plain(value: Decimal) -> Decimal:
+def plain(value: Decimal) -> Decimal:
     """`value` without an exponent and, if it is whole, without decimals."""
     whole = value.to_integral_value()
     return whole if whole == value else value

@@ -93,6 +93,9 @@ class Verbs:
         word, follower = self._texts[place : place + 2]
         if words.FIRST_PERSON_WILL_PAY.match(word):
             return words.PAPERS.isdisjoint(self._recent(place, NEGATION_REACH_ITEMS))
+        if word in words.REST:
+            following = self._texts[place + 1 : place + 1 + CONDITION_REACH_ITEMS]
+            return NUMBER in following and words.PAST.isdisjoint(following)
         if word in words.WILL:
             return not words.PAY.isdisjoint(self._texts[place + 1 : place + 4])
         return word in words.HABITUAL and follower in words.AFTER_HABITUAL

@@ -205,7 +205,7 @@ NOT_AN_EXACT_NUMBER = spellings("few some many several couple kuch kuchh kai kay
 QUARTERS: dict[str, Decimal] = _table(
     (Decimal("0.25"), "sava(a) sawa(a) सवा"),
     (Decimal("0.5"), "sa(a)dhe sa(a)de sa(a)rhe साढ़े साड़े"),
-    (Decimal("-0.25"), "paun[e|a] पौने पौना"),
+    (Decimal("-0.25"), "paun[e|a] pon[e|a] pawne पौने पौना"),
 )
 ONE_AND_TWO_AND_A_HALF: dict[str, Decimal] = _table(
     (Decimal("1.5"), "dedh dedhh dered derh ded डेढ़ डेड़"),
@@ -326,6 +326,10 @@ COUNTED = spellings(
     "unit units year years yr yrs sa(a)l baras bank banks account accounts card cards app apps cheque cheques bounce x "
     "किस्त किस्तें ईएमआई बार लोग लोन बच्चे हिस्से साल पार्ट इंस्टॉलमेंट"
 )
+COUNTED_IN_HUNDREDS = spellings(
+    "ba(a)r dafa time times log logon people person persons km kms kg meter metre unit units year years sa(a)l calls messages "
+    "बार लोग साल"
+)
 # "10th pass", "3rd party", "2nd notice": an ordinal before these is no day.
 NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase half one reminder notice attempt")
 # The number after these names something: an account, a flat, a section of law.
@@ -401,7 +405,7 @@ AFTER_A_DAY = spellings("tak ko or ya se तक को")
 
 MONTHS: dict[str, int] = _table(
     (1, "january jan jan[v|w]ari janu(a)ry जनवरी जैनुअरी"),
-    (2, "february feb febuary feburary far[v|w]ari फरवरी फेब्रुअरी"),
+    (2, "february feb febuary feburary februari far[v|w]ari फरवरी फेब्रुअरी"),
     (3, "march mar maarch मार्च"),
     (4, "april apr aprail अप्रैल"),
     (5, "may मई"),
@@ -491,7 +495,8 @@ PAST = (
     | GAVE_AFTER_STEM
     | spellings(
         "tha thi bola boli bole kaha bataya batayi aaya aayi aaye aya ayi mila mili mile "
-        "was were did had told said called came received got went took bought borrowed "
+        "was were did had told said called came received got went took bought borrowed lost missed promised asked spoke "
+        "informed started closed happened bounced deducted debited "
         "था थी थे बोला बोली कहा बताया आया आयी आई मिला मिली गये"
     )
 )
@@ -508,7 +513,8 @@ HABITUAL = spellings(
     "देता देती देते करता करती करते सकता सकती सकते"
 )
 FUTURE = HABITUAL | spellings(
-    "will shall gonna going would can could promise plan planning intend trying dedo kardo bhardo"
+    "will shall gonna going would can could promise plan planning intend trying dedo kardo bhardo remaining rest baaki baki "
+    "बाकी"
 )
 _U = "[\u0941\u0942\u0909\u090a]"  # the two u, as signs and as letters
 FUTURE_ENDING = re.compile(
@@ -521,6 +527,7 @@ FIRST_PERSON_WILL_PAY = re.compile(
     r"|(?:de|kare|bhare|bheje|chukaye)ng[ei]$"
     rf"|(?:द|कर|भर|भेज|चुका){_U}\u0902?ग[ाी]$|(?:दे|करे|भरे|भेजे)\u0902गे$"
 )
+REST = spellings("remaining rest baaki baki बाकी")
 WILL = spellings("will shall gonna going i'll we'll")
 PAY = spellings("pay give send transfer deposit clear settle make do arrange complete try remit repay")
 AFTER_HABITUAL = spellings("hu hun hoon hai hain ho हूं हुं हैं है")
@@ -539,11 +546,12 @@ ARRIVES = spellings(
 )
 ENGLISH_VERBS = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
-    "had told said called came received got went took bought borrowed will shall going gonna would can could promise plan "
+    "had told said called came received got went took bought borrowed lost missed promised asked spoke informed started "
+    "closed happened bounced deducted debited remaining rest baaki baki will shall going gonna would can could promise plan "
     "planning intend trying come comes coming credited credit receive receives get gets arrives"
 )
 
 CLAIM_WORDS = GAVE | GAVE_AFTER_STEM
 
 SENTENCE_ENDS = frozenset(".;?!\n")
-CLAUSE_ENDS = SENTENCE_ENDS | {","} | spellings("lekin but magar लेकिन मगर then phir fir फिर")
+CLAUSE_ENDS = SENTENCE_ENDS | {","} | spellings("lekin but magar लेकिन मगर then phir fir tab फिर तब")
