@@ -286,7 +286,8 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
         for c in _strongest_each(c for c in holding.commitments if c.key in killed and c.key not in retracted)
         if c.key not in broken
     ]
-    replaced = _replaced([*alive, *dead_others], in_force)
+    everything = [*alive, *dead_others, *broken.values()]
+    replaced = [(c, by) for c, by in _replaced(everything) if c is not in_force and c.key not in broken]
     return _Fate(
         alive=alive,
         in_force=in_force,
@@ -352,9 +353,7 @@ def _strongest_each(commitments: Iterable[CommitmentSaid]) -> list[CommitmentSai
     return sorted((said for _, said in best.values()), key=_time)
 
 
-def _replaced(
-    commitments: Iterable[CommitmentSaid], in_force: CommitmentSaid | None
-) -> list[tuple[CommitmentSaid, CommitmentSaid]]:
+def _replaced(commitments: Iterable[CommitmentSaid]) -> list[tuple[CommitmentSaid, CommitmentSaid]]:
     """Each commitment that a later, stronger one of another conversation took the place of, with the first such one."""
     found = []
     later: list[tuple[tuple[Any, ...], CommitmentSaid]] = []
@@ -362,7 +361,7 @@ def _replaced(
         mine = strength(said)
         while later and later[-1][0] < mine:
             later.pop()
-        if said is not in_force and later:
+        if later:
             by = later[-1][1]
             if (by.channel, by.conversation_id) != (said.channel, said.conversation_id):
                 found.append((said, by))
