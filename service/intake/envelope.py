@@ -122,13 +122,18 @@ def stored(type_: str, body: bytes, stamps: bytes) -> Entry:
         if type_ in INTERNAL_TYPES:
             read: Any = INTERNAL_TYPES[type_].model_validate_json(body)
         else:
-            read = body_of(type_, _NUMBERS_AS_SENT.decode(body))
+            read = body_of(type_, document(body))
         return Entry(read, Stamps.model_validate_json(stamps))
     except ValidationError as wrong:
         fields = sorted({".".join(str(part) for part in error["loc"]) for error in wrong.errors(include_input=False)})
         raise UnreadableEntry(f"it does not check: {', '.join(fields)}") from None
     except msgspec.MsgspecError:
         raise UnreadableEntry("its body is no JSON") from None
+
+
+def document(body: bytes) -> Any:
+    """A stored body as it was sent, its numbers exact; for showing it again."""
+    return _NUMBERS_AS_SENT.decode(body)
 
 
 def body_bytes(body: Body) -> bytes:

@@ -1,0 +1,92 @@
+"""The intake log: what came in, in order for each borrower, durable before anybody is answered.
+
+One protocol, two backends: a table (`table_log`) and a Kafka topic. An entry's key is its tenant and borrower, so that one
+borrower's entries stand in one partition; a partition has one reader, the writer. Offsets grow and may have gaps. What a
+value means is not known here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+PARTITIONER: Final = "crc32"
+"""The name of `partition_of`, part of a log's identity: under another function a borrower's entries would stand elsewhere."""
+
+
+class LogUnavailable(ConnectionError):
+    """The log cannot take or give entries just now. Whether an entry was taken is not known; its id makes a retry safe."""
+
+
+class LogChanged(Exception):
+    """The log is not the one that this database was filled from: another topic, another count of partitions, or cut."""
+
+
+class Position(NamedTuple):
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What shall be appended. `borrower_id` and `event_id` say in whose order, and are for looking at; the value tells."""
+
+    tenant: str
+    borrower_id: str
+    event_id: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One entry of a partition."""
+
+    offset: int
+    tenant: str
+    borrower_id: str
+    event_id: str
+    value: bytes
+    appended_at: datetime
+
+
+class IntakeLog(Protocol):
+    name: str
+    """Short, and other than any other log's: the journal keeps it with each entry."""
+    partitions: int
+
+    def identity(self) -> str:
+        """Which log this is: the same as long as offsets mean the same entries."""
+
+    def partition_of(self, tenant: str, borrower_id: str) -> int: ...
+
+    async def append(self, items: Sequence[Pending]) -> list[Position]:
+        """Durable on return, one borrower's entries in their order. Raises `LogUnavailable`."""
+
+    async def read(self, partition: int, offset: int, limit: int, wait_seconds: float) -> list[Logged]:
+        """The entries from `offset` on, at most `limit`; waits so long for the first. Raises `LogUnavailable`."""
+
+    async def end_offset(self, partition: int) -> int:
+        """One more than the last entry's. Raises `LogUnavailable`."""
+
+    def interrupt(self) -> None:
+        """Makes whoever waits in `read` answer at once; for a stop."""
+
+
+class InternalLog(Protocol):
+    """How the writer sends entries of its own: as part of its transaction, so that they are sent if and only if it is
+    committed. The table does it by itself; a log elsewhere needs an outbox."""
+
+    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]: ...
+
+    def appended(self, positions: Sequence[Position]) -> None:
+        """To be called once the transaction is committed: wakes the readers."""
+
+
+def partition_of(tenant: str, borrower_id: str, partitions: int) -> int:
+    """Our own function and not a client library's, so that every process and every log has the same."""
+    return zlib.crc32(f"{tenant}|{borrower_id}".encode()) % partitions
