@@ -957,25 +957,25 @@ STEPS: list[tuple[str, tuple[Entry, ...], str]] = [
     (
         "a conversation",
         (opened(), told("c", "She asked for time. She will call.", reached="negotiation", step="negotiate")),
-        "On 28 November 2026 on a voice call the borrower was spoken with, as far as negotiation."
+        "On 28 November 2026 on a voice call the borrower spoke with us, as far as negotiation."
         " Reported then: “She asked for time. She will call.”",
     ),
     (
         "a conversation of which only the end fits",
         (told("c", "She spoke of this and that. " * 9 + "She will call.", channel="whatsapp"),),
-        "On 28 November 2026 on WhatsApp the borrower was written with. Reported then: “"
+        "On 28 November 2026 on WhatsApp the borrower chatted with us. Reported then: “"
         + "She spoke of this and that. " * 8
         + "She will call.”",
     ),
     (
         "a conversation whose report may not be shown",
         (told("c", "Her balance is 12,400."),),
-        "On 28 November 2026 on a voice call the borrower was spoken with.",
+        "On 28 November 2026 on a voice call the borrower spoke with us.",
     ),
     (
         "a report that tells of a message without a record",
         (told("c", "I have sent you the payment link."),),
-        "On 28 November 2026 on a voice call the borrower was spoken with.",
+        "On 28 November 2026 on a voice call the borrower spoke with us.",
     ),
     (
         "a link",
@@ -1004,7 +1004,7 @@ STEPS: list[tuple[str, tuple[Entry, ...], str]] = [
     (
         "nothing in this cycle, something before",
         (told("c", "She will pay.", hours=-700, loan_id="LN-1"), opened()),
-        "No earlier step is known of this loan and cycle; in another the borrower was spoken with on 30 October 2026.",
+        "No earlier step is known of this loan and cycle; in another the borrower spoke with us on 30 October 2026.",
     ),
 ]
 
