@@ -23,6 +23,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
+    Select,
     and_,
     bindparam,
     case,
@@ -471,17 +472,12 @@ def counted(connection: Connection, tenant: str, start: datetime, end: datetime)
         SET_ASIDE.c.status != "merged",
         SET_ASIDE.c.reason != "id_conflict",
     )
-    by_type: dict[str, int] = dict(
-        connection.execute(select(JOURNAL.c.type, func.count()).where(arrived).group_by(JOURNAL.c.type)).tuples()
-    )
+    types = select(JOURNAL.c.type, func.count()).where(arrived).group_by(JOURNAL.c.type)
+    by_type = _pairs(connection, types)
     conversations = (
         select(JOURNAL.c.channel, JOURNAL.c.conversation_id).where(arrived, JOURNAL.c.type == SUMMARY).distinct()
     )
-    repeats: dict[bool, int] = dict(
-        connection.execute(
-            select(REPEAT.c.is_conflict, func.count()).where(again).group_by(REPEAT.c.is_conflict)
-        ).tuples()
-    )
+    repeats = _pairs(connection, select(REPEAT.c.is_conflict, func.count()).where(again).group_by(REPEAT.c.is_conflict))
     merged = sum(count for type_, count in by_type.items() if type_ not in INTERNAL_TYPES)
     return {
         "deliveries": merged + sum(repeats.values()) + _count(connection, SET_ASIDE, aside),
@@ -490,6 +486,11 @@ def counted(connection: Connection, tenant: str, start: datetime, end: datetime)
         "conversations": connection.execute(select(func.count()).select_from(conversations.subquery())).scalar_one(),
         "events": sum(count for type_, count in by_type.items() if type_ not in (SUMMARY, *HIDDEN)),
     }
+
+
+def _pairs(connection: Connection, statement: Select[Any]) -> dict[Any, int]:
+    rows: Any = connection.execute(statement).all()
+    return dict(rows)
 
 
 def _count(connection: Connection, table: FromClause, where: ColumnElement[bool]) -> int:

@@ -431,6 +431,7 @@ class Writer:
             try:
                 fence = await self._take(partition)
                 failures = 0
+                self._troubled.pop(partition, None)
                 await self._follow(fence)
             except FenceLost as why:
                 log.warning("fence_lost", partition=partition, why=str(why))
@@ -483,7 +484,6 @@ class Writer:
     async def _follow(self, fence: Fence) -> None:
         while not self._stopping.is_set():
             logged = await self._log.read(fence.partition, fence.next_offset, BATCH_ENTRIES, READ_WAIT_SECONDS)
-            self._troubled.pop(fence.partition, None)
             if logged:
                 await self._merge(fence, logged)
 
@@ -575,7 +575,7 @@ class Writer:
         for tried in range(1, MERGE_TRIES):
             if not failed:
                 break
-            await asyncio.sleep(MERGE_BACKOFF_SECONDS * 2**tried)
+            await asyncio.sleep(MERGE_BACKOFF_SECONDS * 2 ** (tried - 1))
             failed = [i for i in failed if self._merge_run(batch.folds[i.key], known, [i], now)]
         batch.folds = {key: fold for key, fold in batch.folds.items() if fold.items}
         for fold in batch.folds.values():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from service import records
-from service.database import Database
+from service.database import Database, migrate
 from service.intake import envelope
 from service.intake.log import InternalLog, Pending, Position
 from service.intake.stamping import Found, stamps_of
@@ -194,8 +195,29 @@ class Embedded:
         return await self.database.read(every)
 
 
+_migrated: list[bytes] = []
+"""A file with all tables and no rows, made once: migrating each test's own would take longer than the test."""
+
+
+def _keep_migrated(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    _migrated.append(path.read_bytes())
+
+
+def _made(path: Path) -> bool:
+    """Whether there is a file, now."""
+    if not path.exists() and _migrated:
+        path.write_bytes(_migrated[0])
+    return path.exists()
+
+
 @contextlib.asynccontextmanager
 async def embedded(path: Path, *, writing: bool = True, partitions: int = 2) -> AsyncIterator[Embedded]:
+    """Opened on a file that is there, or on a new one; with a writer running unless told otherwise."""
+    if not _made(path):
+        await migrate(path)
+        _keep_migrated(path)
     database = await Database.open(path)
     opened_ = Embedded(database, None, Outcomes())  # type: ignore[arg-type]
     opened_.log = await TableLog.open(database, partitions=partitions, clock=opened_.clock)
