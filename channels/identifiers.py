@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from phonenumbers import (
     NumberParseException,
-    PhoneNumber,
     PhoneNumberFormat,
     PhoneNumberType,
     ValidationResult,
@@ -98,7 +97,7 @@ _POSSIBLE_TYPES = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE)
 def _phone(value: str, region: str) -> str:
     international, digits = _spelling(value)
     if international:
-        return _one_form(_possible("+" + digits, None))
+        return _possible("+" + digits, None, trunk_zero=True)
     if len(digits) > LONGEST_BARE_DIGITS:
         raise InvalidIdentifier("too many digits for a phone number")
     # In this order: a number of the region; one with a country code but no plus, as a WhatsApp id is; one of the region
@@ -109,7 +108,7 @@ def _phone(value: str, region: str) -> str:
         readings.append(("+" + digits[1:], None))
     for spelling, in_region in readings:
         try:
-            return _one_form(_possible(spelling, in_region))
+            return _possible(spelling, in_region)
         except InvalidIdentifier:
             continue
     raise InvalidIdentifier("not a possible phone number")
@@ -134,12 +133,16 @@ def _spelling(value: str) -> tuple[bool, str]:
     return False, digits
 
 
-def _possible(spelling: str, region: str | None) -> PhoneNumber:
-    """The number, if one of its length can be called in its country. Raises `InvalidIdentifier`."""
+def _possible(spelling: str, region: str | None, *, trunk_zero: bool = False) -> str:
+    """The number in our form, if one of its length can be called in its country. Raises `InvalidIdentifier`.
+
+    `trunk_zero` allows the zero of "+44 (0)20" behind a country code: it is dialled inside the country only.
+    """
     if spelling in WITHHELD_CALLERS:
         raise InvalidIdentifier("a withheld number")
+    spelling = _ours(spelling)
     try:
-        number = parse(_ours(spelling), region)
+        number = parse(spelling, region)
     except NumberParseException as error:
         raise InvalidIdentifier("not a possible phone number") from error
     if not any(
@@ -147,11 +150,12 @@ def _possible(spelling: str, region: str | None) -> PhoneNumber:
         for kind in _POSSIBLE_TYPES
     ):
         raise InvalidIdentifier("not a possible phone number")
-    return number
-
-
-def _one_form(number: PhoneNumber) -> str:
-    return _ours(format_number(number, PhoneNumberFormat.E164))
+    found = format_number(number, PhoneNumberFormat.E164)
+    code = f"+{number.country_code}"
+    with_zero = code + "0" + found.removeprefix(code)
+    if spelling.startswith("+") and spelling != found and not (trunk_zero and spelling == with_zero):
+        raise InvalidIdentifier("not a possible phone number")  # the plan would have cut digits to make it fit
+    return _ours(found)
 
 
 def _ours(spelling: str) -> str:

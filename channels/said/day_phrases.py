@@ -57,35 +57,44 @@ _MAKES_A_CHAIN_A_COUNT = (
 # -- a day of a month -------------------------------------------------------------------------------------------------
 
 
-def slashed_date(line: Line, chain: list[int], numbers: list[Number], after: int) -> int | None:
+def slashed_date(line: Line, at: int) -> int | None:
     """ "5/1", "25-1" and "5 - 1 - 2027": day first, unless something after them counts ("2/3 din", "5-6 tarikh")."""
-    first, sign = chain[0], line.texts[chain[0] + 1]
-    if sign not in ("/", "-") or any(number.worded or number.ordinal for number in numbers):
+    sign, second = line.texts[at + 1], at + 2
+    if sign not in ("/", "-") or not line.is_number(second):
         return None
-    days = [size for number in numbers[:2] if (size := number.day_sized()) is not None and 1 <= size <= 31]
-    if len(days) < 2 or line.texts[after] in _MAKES_A_CHAIN_A_COUNT:
+    parts = [line.number(at), line.number(second)]
+    days = [size for part in parts if (size := part.day_sized()) is not None and 1 <= size <= 31]
+    if len(days) < 2 or any(part.worded or part.ordinal for part in parts):
         return None
     day, month = days
-    if len(chain) == 3 and line.texts[chain[1] + 1] == sign and FIRST_YEAR <= numbers[2].value <= LAST_YEAR:
-        return line.add_day((Dated(day, month, int(numbers[2].value)),), first, after)
-    if len(chain) > 2 or not line.touch(first, chain[1]):
+    line.numbers.update((*parts[0].values, *parts[1].values))
+    if line.texts[second + 1] == sign and line.is_number(second + 2):
+        year = line.number(second + 2).value
+        if not FIRST_YEAR <= year <= LAST_YEAR:
+            return None
+        line.numbers.add(year)
+        return line.add_day((Dated(day, month, int(year)),), at, second + 3)
+    if not line.touch(at, second) or line.texts[second + 1] in _MAKES_A_CHAIN_A_COUNT:
         return None
     written: When = DayOfMonth(day, Month(named=month)) if month <= 12 else NoSuchDay()
-    if sign == "/":
-        return after if (day, month) == (24, 7) else line.add_day((written,), first, after)  # 24/7: round the clock
-    return _dashed_date(line, chain, after, written, day, month)
+    if sign == "-":
+        return _dashed_date(line, at, written, day, month)
+    if (line.items[at].text, line.items[second].text) == ("24", "7"):
+        return second + 1  # round the clock
+    return line.add_day((written,), at, second + 1)
 
 
-def _dashed_date(line: Line, chain: list[int], after: int, written: When, day: int, month: int) -> int | None:
+def _dashed_date(line: Line, at: int, written: When, day: int, month: int) -> int | None:
     """ "25-1" is the 25th of January; "5-6 ko" is the 5th or the 6th; "5-6" alone may be either; "9-6" may be hours."""
     if month > 12:
         return None
-    padded = any(line.items[place].text[0] == "0" for place in chain)
+    after = at + 3
+    padded = any(line.items[place].text[0] == "0" for place in (at, at + 2))
     marked = line.texts[after] in words.KO or line.texts[after] in words.UNTIL
-    if padded or (day >= month and (marked or line.alone or line.before(chain[0]) in words.BEFORE_A_DATE)):
-        return line.add_day((written,), chain[0], after)
-    if line.alone:
-        return line.add_day((DayOfMonth(day), DayOfMonth(month), written), chain[0], after)
+    if padded or (day >= month and (marked or line.alone or line.before(at) in words.BEFORE_A_DATE)):
+        return line.add_day((written,), at, after)
+    if line.alone and line.alone <= {at, at + 2}:
+        return line.add_day((DayOfMonth(day), DayOfMonth(month), written), at, after)
     return None
 
 

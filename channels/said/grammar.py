@@ -79,13 +79,14 @@ def _number_phrase(line: Line, at: int) -> int:
         return at + 1
     if currency_before(line, at) is not None:
         return sum_of_money(line, at)
+    if (end := slashed_date(line, at)) is not None:
+        return end
     chain, after = line.chain(at)
     while chain:
         numbers = [line.number(place) for place in chain]
         end = (
             percentage(line, numbers, after)
             or clock_time(line, chain, numbers, after)
-            or slashed_date(line, chain, numbers, after)
             or day_of_month(line, chain, numbers, after)
             or duration(line, chain, numbers, after)
             or count(line, numbers, after)

@@ -311,6 +311,8 @@ class _Reader:
 
     def _stands_for_one(self, at: int) -> bool:
         """ "hazaar rupaye" is a thousand; "kuch hazaar" and "thousands" are no number."""
+        if at and self._pieces[at - 1].kind > Kind.MARK:
+            return False  # it belongs to what stands before, whatever that is
         before = self._words[at - 1] if at else _NOTHING
         return before not in words.NOT_AN_EXACT_NUMBER and not self._words[at].endswith("s")
 
