@@ -17,12 +17,16 @@ import structlog
 
 from channels import CHANNELS
 from service import policy as policies_file
+from service import records
 from service import settings as settings_of
-from service.database import Database, DatabaseUnavailable, InUse
+from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse
 from service.demo import Story, StoryFailed, play
+from service.intake.log import LogChanged
 from service.intake.receive import retried
 from service.keys import SCOPES, InvalidKey, create, listed, revoke
 from service.policy import Policies, Policy
+from service.rebuild import CannotRebuild
+from service.rebuild import rebuild as rebuild_all
 from service.secrets import Secrets
 from service.serving import serve_embedded
 from service.settings import Settings, SettingsError
@@ -51,7 +55,7 @@ def main() -> None:
     except SettingsError as wrong:
         click.echo(f"settings: {wrong}", err=True)
         sys.exit(WRONG_USAGE)
-    except (InUse, DatabaseUnavailable, StoryFailed) as failed:
+    except (CannotRebuild, DamagedDatabase, DatabaseUnavailable, InUse, LogChanged, OSError, StoryFailed) as failed:
         click.echo(f"failed: {failed}", err=True)
         sys.exit(FAILED)
 
@@ -201,8 +205,6 @@ async def _nothing(_: Database) -> None:
 @commands.command()
 def rebuild() -> None:
     """Makes all records anew from the journal; on SQLite with `serve` stopped."""
-    from service.rebuild import rebuild as rebuild_all
-
     settings, policies = _configured()
     _log_to_stderr("WARNING")
     secrets = Secrets.load(settings)
@@ -210,14 +212,7 @@ def rebuild() -> None:
     def progress(done: int, total: int) -> None:
         click.echo(f"\r{done} of {total} borrowers", nl=False, err=True)
 
-    async def run() -> Any:
-        database = await Database.open(_store(settings), serving=True)
-        try:
-            return await rebuild_all(database, secrets, policies, progress)
-        finally:
-            await database.close()
-
-    result = asyncio.run(run())
+    result = asyncio.run(rebuild_all(_store(settings), secrets, policies, utc_now, progress))
     click.echo("", err=True)
     click.echo(json.dumps(asdict(result)))
 
@@ -232,7 +227,6 @@ def set_aside() -> None:
 @click.option("--status", default="open", type=click.Choice(["open", "merged", "refused"]))
 def set_aside_list(tenant: str, status: str) -> None:
     """Lists it, newest first, one JSON line each."""
-    from service import records
 
     async def read(database: Database) -> list[Any]:
         page = await database.read(lambda conn: records.set_aside(conn, tenant, status, 200, None))

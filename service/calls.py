@@ -90,6 +90,11 @@ def answered(value: Any, status: int = 200) -> Response:
     return Response(strictjson.dump(value), status, media_type=JSON)
 
 
+def answered_as_sent(value: Any, status: int = 200) -> Response:
+    """An answer that gives back what was posted: its numbers stay numbers."""
+    return Response(strictjson.dump_as_sent(value), status, media_type=JSON)
+
+
 Handler = Callable[[Call], Awaitable[Response]]
 OpenHandler = Callable[[Request], Awaitable[Response]]
 

@@ -107,12 +107,10 @@ def read_back_seen(
     asked: str | None = None
     heard = (turn for turn in turns if turn.speaker != SYSTEM)
     for speaker, spoken in groupby(heard, key=lambda turn: turn.speaker):
-        text = "\n".join(turn.text for turn in spoken)
-        if speaker == BORROWER and asked is not None:
-            answer = terms.answer(text, asked)
-            seen = answer == "agrees" or (seen and answer == "neither")
-        elif speaker == BORROWER:
-            seen = seen and not _taken_back(text)
+        texts = [turn.text for turn in spoken]
+        if speaker == BORROWER:
+            seen = _seen_after(texts, terms, asked, seen)
+        text = "\n".join(texts)
         asked = text if speaker == AGENT and terms.stand_in(text) else None
     return seen
 
@@ -517,6 +515,28 @@ class _Terms:
         if self.amount not in self.numbers(spoken) and self.due_date not in self.dates(spoken):
             return False
         return all(word in w.TERM_WORDS or word[0].isdigit() or self.numbers(word) for word in w.words_of(spoken))
+
+
+def _seen_after(texts: Sequence[str], terms: _Terms, asked: str | None, seen: bool) -> bool:
+    """Whether the read-back stands after the borrower's next turns: once agreed, only a taking back undoes it.
+
+    What is said after a yes in turns of its own may be about anything, another payment or when to call; but a turn that
+    takes up the yes with a "but" belongs to it.
+    """
+    answered = asked is None
+    for text in texts:
+        if answered:
+            seen = seen and not _taken_back(text) and not (asked is not None and _goes_on_with_but(text))
+            continue
+        answer = terms.answer(text, asked or "")
+        answered = answer == "agrees"
+        seen = answered or (seen and answer == "neither")
+    return seen
+
+
+def _goes_on_with_but(text: str) -> bool:
+    words = w.words_of(text)
+    return bool(words) and words[0] in w.BUTS
 
 
 def _agreed(term: Term | None, asked: frozenset[Term]) -> frozenset[Term]:

@@ -306,6 +306,8 @@ QUESTIONS = Phrases(
     """
 )
 # A promise taken back in words that deny nothing.
+# What takes up a yes of the turn before and turns it round.
+BUTS = _set("but however wait no lekin magar par nahi nahin ruko लेकिन मगर पर नहीं रुको")
 TAKE_BACKS = Phrases(
     "cancel, cancel it, changed my mind, change my mind, galti se, mana kar, by mistake, take it back, रद्द, गलती से"
 )

@@ -151,7 +151,12 @@ def _sent_fields(model: object) -> dict[str, Any]:
     if not isinstance(model, BaseModel):
         raise TypeError(f"{type(model).__name__} has no form in the log")
     sent = model.model_fields_set
-    return {name: value for name, value in model.__dict__.items() if value is not None and name in sent}
+    return {name: _sent(name, value) for name, value in model.__dict__.items() if value is not None and name in sent}
+
+
+def _sent(name: str, value: Any) -> Any:
+    """Money is text wherever it goes (API 1); every other number stays one."""
+    return f"{value:f}" if isinstance(value, Decimal) and name != "confidence" else value
 
 
 _AS_SENT: Final = msgspec.json.Encoder(enc_hook=_sent_fields, decimal_format="number")

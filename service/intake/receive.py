@@ -28,7 +28,8 @@ from service.intake.log import Pending
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
-from statemachine.entries import Event, IdentifierLinked, Summary
+from service.resumes import Entered
+from statemachine.entries import ConversationStarted, Event, IdentifierLinked, Summary
 from statemachine.stamps import Entry, Warning
 from statemachine.state import is_zone
 
@@ -89,8 +90,10 @@ async def _receive_together(call: Call, posted: Sequence[Posted]) -> list[Receiv
     if pending:
         waits = await parts.append([(tenant, entry) for _, entry in pending])
         done = await asyncio.gather(*(_outcome(parts, tenant, e, w) for (_, e), w in zip(pending, waits, strict=True)))
-        for (n, _), result in zip(pending, done, strict=True):
+        for (n, entry), result in zip(pending, done, strict=True):
             results[n] = result
+            if result.problem is None:
+                _report_start(parts, tenant, entry.body)
     return [r for r in results if r is not None]
 
 
@@ -153,6 +156,15 @@ _LINK_WARNINGS = {
     "identifier_mismatch": "the identifier is linked to somebody else: nothing is linked",
     "identifier_not_linked": "the identifier is not linked to this borrower: nothing is linked",
 }
+
+
+def _report_start(parts: Parts, tenant: str, body: Any) -> None:
+    """Where a conversation that came from a resume really started (AC-76)."""
+    if isinstance(body, Summary | ConversationStarted) and body.resume_id and body.entered_state:
+        agent = body.agent if isinstance(body, Summary) else None
+        parts.resumes.keep(
+            Entered(tenant, body.resume_id, body.channel, body.conversation_id, body.entered_state, agent)
+        )
 
 
 # -- what became of it ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from channels import CHANNELS
 from service import naming, records
-from service.calls import Call, Parameters, answered, call, checked, routes
+from service.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
 from service.errors import (
     AmbiguousIdentifier,
     FieldError,
@@ -217,7 +217,7 @@ async def get_briefing(call: Call) -> Response:
 async def get_facts(call: Call) -> Response:
     """What do you remember about me? Each fact with its source in words."""
     one, _ = await known(call, call.query(OfNothing))
-    items = [fact_answer(f) | {"said": said_in_words(f)} for f in one.state.facts]
+    items = [fact_answer(f) | {"said": said_in_words(f, one.state)} for f in one.state.facts]
     return answered({"items": items, "next_cursor": None})
 
 
@@ -257,7 +257,7 @@ async def get_timeline(call: Call) -> Response:
         return records.timeline(conn, call.tenant, one.borrower_id, wanted.limit, wanted.cursor)
 
     page = await paged(call, look)
-    return answered({"items": [_item(one, i) for i in page.items], "next_cursor": page.next_cursor})
+    return answered_as_sent({"items": [_item(one, i) for i in page.items], "next_cursor": page.next_cursor})
 
 
 def _item(one: Known, item: dict[str, Any]) -> dict[str, Any]:
