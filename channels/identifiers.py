@@ -15,12 +15,15 @@ from functools import lru_cache
 
 from phonenumbers import (
     NumberParseException,
+    PhoneNumber,
     PhoneNumberFormat,
     PhoneNumberType,
     ValidationResult,
     country_code_for_region,
     format_number,
     is_possible_number_for_type_with_reason,
+    national_significant_number,
+    ndd_prefix_for_region,
     parse,
 )
 
@@ -28,6 +31,7 @@ LONGEST_VALUE_CHARACTERS = 254  # an e-mail address; every other id is shorter
 LONGEST_ID_CHARACTERS = 128  # API 1
 LONGEST_BARE_DIGITS = 14  # without a plus or "00"; longer ones are ids of a messenger, not numbers
 CACHED_SPELLINGS = 16_384
+ARGENTINA = 54  # at home a mobile is dialled with 15 behind its area, from abroad with 9 in front of it
 
 # What carriers and voice platforms send for a caller who withholds the number; some look like possible numbers.
 WITHHELD_CALLERS = frozenset({"+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"})
@@ -150,12 +154,19 @@ def _possible(spelling: str, region: str | None, *, trunk_zero: bool = False) ->
         for kind in _POSSIBLE_TYPES
     ):
         raise InvalidIdentifier("not a possible phone number")
-    found = format_number(number, PhoneNumberFormat.E164)
-    code = f"+{number.country_code}"
-    with_zero = code + "0" + found.removeprefix(code)
-    if spelling.startswith("+") and spelling != found and not (trunk_zero and spelling == with_zero):
-        raise InvalidIdentifier("not a possible phone number")  # the plan would have cut digits to make it fit
-    return _ours(found)
+    if number.country_code != ARGENTINA and not _keeps_its_digits(spelling, number, region, trunk_zero=trunk_zero):
+        raise InvalidIdentifier("not a possible phone number")
+    return _ours(format_number(number, PhoneNumberFormat.E164))
+
+
+def _keeps_its_digits(spelling: str, number: PhoneNumber, region: str | None, *, trunk_zero: bool) -> bool:
+    """Whether nothing but a dialling prefix stood in front: some plans would cut further digits to make a number fit."""
+    significant, code = national_significant_number(number), str(number.country_code)
+    if region is not None:
+        prefixes = {"", code, ndd_prefix_for_region(region, True)}
+    else:
+        prefixes = {f"+{code}", f"+{code}0"} if trunk_zero else {f"+{code}"}
+    return spelling.endswith(significant) and spelling.removesuffix(significant) in prefixes
 
 
 def _ours(spelling: str) -> str:
