@@ -1,0 +1,133 @@
+"""The stored document: canonical, bounded, and readable when an earlier version wrote it (DESIGN 3)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, get_args
+
+import pytest
+
+from statemachine.merge import bucket_of, merge
+from statemachine.record import SCHEMA_VERSION, AnyElement, Limits, Record, UnreadableRecord
+from statemachine.stamps import Entry
+from statemachine.state import derive
+from tests.statemachine.histories import NOON, POLICY, empty, hasher
+from tests.statemachine.test_ladder import call, event, paid
+
+
+def record_of(*history: Entry, limits: Limits | None = None) -> Record:
+    record = empty()
+    for entry in history:
+        record = merge(record, entry, hasher, limits or Limits())
+    return record
+
+
+def test_the_bytes_are_canonical() -> None:
+    raw = record_of(call("c-1"), paid(5000, days=1)).to_bytes()
+    assert raw == json.dumps(json.loads(raw), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert b"2026-11-01T12:00:00.000000Z" in raw
+    assert b'"amount":"5000"' in raw
+
+
+@pytest.mark.parametrize("element", get_args(AnyElement), ids=lambda e: e.__name__)
+def test_an_element_declares_its_fields_in_the_order_of_the_alphabet(element: Any) -> None:
+    assert list(element.model_fields) == sorted(element.model_fields)
+    assert {"at", "digest", "event_id", "through", "type"} <= set(element.model_fields)
+
+
+def test_chatter_never_pushes_out_a_promise() -> None:
+    chats = [call(f"chat-{n}", days=1 + n / 100, status=None, channel="whatsapp") for n in range(100)]
+    record = record_of(call("c-1"), *chats)
+    assert derive(record, NOON + timedelta(days=3), POLICY).cycle_of(None).rung == "confirmed"
+    assert len(record.by_name["conversations", "contact"].elements) == 64
+
+
+def test_one_loan_never_pushes_out_another() -> None:
+    early = event("reminder.sent", days=0, loan_id="LN-1", channel="voice", message_id="m", outcome="sent")
+    later = [
+        event("reminder.sent", days=1 + n / 100, loan_id="LN-2", channel="voice", message_id=f"m-{n}", outcome="sent")
+        for n in range(100)
+    ]
+    assert derive(record_of(early, *later), NOON + timedelta(days=3), POLICY).cycle_of("LN-1").reminded.value
+
+
+def test_a_stop_is_never_let_go() -> None:
+    stop, hold = (
+        event("contact.opted_out", days=0, channel="voice"),
+        event("hold.placed", days=0, kind="other", reason="x"),
+    )
+    noise = [paid(1, days=1 + n / 100, ref=f"P-{n}") for n in range(30)]
+    state = derive(record_of(stop, hold, *noise, limits=Limits(bucket=1, payments=2, total=2)), NOON, POLICY)
+    assert state.opted_out("voice")
+    assert [h.kind for h in state.holds] == ["other"]
+
+
+def test_the_newest_prose_is_kept_in_words_and_older_conversations_in_structure() -> None:
+    from statemachine.entries import Summary
+    from tests.statemachine.histories import stamped
+
+    def told(n: int) -> Entry:
+        at = NOON + timedelta(hours=n)
+        body = Summary(
+            channel="voice", conversation_id=f"c-{n}", ended_at=at, outcome="connected", summary=f"Part {n}."
+        )  # type: ignore[arg-type]
+        return stamped(body, at, contact=True)
+
+    state = derive(record_of(*(told(n) for n in range(20))), NOON + timedelta(days=2), POLICY)
+    assert [c.prose for c in state.conversations][-8:] == [f"Part {n}." for n in range(12, 20)]
+    assert [c.prose for c in state.conversations][:12] == [None] * 12
+
+
+# -- documents of earlier versions ------------------------------------------------------------------------------
+
+OLD = {
+    "schema_version": 0,
+    "borrower_id": "B-1",
+    "evidence": [
+        {
+            "type": "commitment",
+            "at": "2026-11-01T12:00:00Z",
+            "event_id": "e-1",
+            "channel": "voice",
+            "conversation_id": "c-1",
+            "amount": "5000",
+            "currency": "INR",
+            "due_date": "2026-11-05",
+        }
+    ],
+}
+
+
+def test_a_record_of_an_earlier_version_still_loads_and_a_missing_status_is_derived() -> None:
+    record = Record.from_bytes(json.dumps(OLD).encode())
+    promise = derive(record, NOON, POLICY).cycle_of(None).promise
+    assert promise
+    assert (promise.status, promise.amount, record.schema_version) == ("proposed", Decimal("5000.00"), SCHEMA_VERSION)
+    assert Record.from_bytes(record.to_bytes()) == record
+
+
+def test_an_old_conversation_that_had_passed_a_promise_derives_one() -> None:
+    told = {"type": "conversation", "at": "2026-11-01T12:00:00Z", "event_id": "e-1", "channel": "voice",
+            "conversation_id": "c-1", "contact": True, "step": "remind"}  # fmt: skip
+    for step, rung in (("remind", "proposed"), ("negotiate", "none")):
+        old = {"borrower_id": "B-1", "evidence": [told | {"step": step}]}
+        assert derive(Record.from_bytes(json.dumps(old).encode()), NOON, POLICY).cycle_of(None).rung == rung
+
+
+def test_new_evidence_merges_into_an_old_record() -> None:
+    record = merge(Record.from_bytes(json.dumps(OLD).encode()), call("c-2", days=1), hasher)
+    cycle = derive(record, NOON + timedelta(days=2), POLICY).cycle_of(None)
+    assert (cycle.rung, [p.outcome for p in cycle.history]) == ("confirmed", ["replaced"])
+
+
+@pytest.mark.parametrize("raw", [b"[]", b'{"schema_version": 9}', b'{"schema_version": "1"}', b'{"schema_version": 1}'])
+def test_a_document_that_nobody_wrote_is_said_to_be_unreadable(raw: bytes) -> None:
+    with pytest.raises(UnreadableRecord):
+        Record.from_bytes(raw)
+
+
+def test_every_element_has_a_bucket_of_its_own_kind() -> None:
+    kinds = {bucket_of(e)[0] for b in record_of(call("c-1"), paid(1, days=1)).buckets for e in b.elements}
+    assert kinds == {"commitments", "conversations", "payments"}

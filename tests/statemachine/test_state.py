@@ -1,0 +1,257 @@
+"""What is concluded of the borrower as a whole: identity, holds, stops, facts, appointments, which cycle a read means."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from statemachine.entries import EVENT_TYPES, Summary
+from statemachine.merge import merge
+from statemachine.record import CallbackSaid, ClaimSaid, FactSaid
+from statemachine.stamps import Entry
+from statemachine.state import BorrowerState, UnknownLoan, derive
+from tests.statemachine.histories import NOON, POLICY, Terms, empty, hasher, stamped
+from tests.statemachine.test_ladder import call, event, opened, paid
+
+PHONE = "phone:+919000000001"
+OTHER = "phone:+919000000002"
+
+
+def state_after(*history: Entry, days: float = 3, policy: Any = POLICY) -> BorrowerState:
+    record = empty()
+    for entry in history:
+        record = merge(record, entry, hasher)
+    return derive(record, NOON + timedelta(days=days), policy)
+
+
+def about(kind: str, identifier: str | None, *, days: float, **own: Any) -> Entry:
+    at = NOON + timedelta(days=days)
+    body = {"event_id": f"{kind}@{days}@{identifier}", "type": kind, "occurred_at": at, "borrower_id": "B-1", **own}
+    if identifier:
+        body["identifier"] = {"kind": "phone", "value": identifier.split(":")[1]}
+    return stamped(EVENT_TYPES[kind].model_validate(body), at, identifier=identifier)
+
+
+def verified(identifier: str = PHONE, *, days: float = 0) -> Entry:
+    return about("identity.verified", identifier, days=days, method="otp", channel="whatsapp")
+
+
+def told(
+    conversation: str, *, days: float, outcome: str | None = "connected", revision: int = 1, **stamps: Any
+) -> Entry:
+    at = NOON + timedelta(days=days)
+    body = Summary(
+        channel="voice", conversation_id=conversation, ended_at=at, outcome=outcome, revision=revision  # type: ignore[arg-type]
+    )  # fmt: skip
+    return stamped(body, at, contact=outcome == "connected", **stamps)
+
+
+# -- identity ---------------------------------------------------------------------------------------------------
+
+
+def test_a_verification_holds_for_its_number_for_its_days() -> None:
+    state = state_after(verified())
+    identity = state.identity_on(PHONE)
+    assert (identity.holds, identity.method, identity.channel) == (True, "otp", "whatsapp")
+    assert identity.expires_at == NOON + timedelta(days=30)
+    assert not state.identity_on(OTHER).holds
+    assert not state.identity_on(None).holds
+    assert state_after(verified(), days=29.9).identity_on(PHONE).holds
+    assert not state_after(verified(), days=30).identity_on(PHONE).holds
+
+
+def test_with_no_days_no_identity_ever_holds() -> None:
+    policy = Terms()
+    policy.identity_days = 0
+    assert not state_after(verified(), days=0, policy=policy).identity_on(PHONE).holds
+
+
+ENDINGS = [
+    about("identity.revoked", PHONE, days=1, reason="fraud"),
+    about("identity.revoked", None, days=1, reason="fraud"),
+    about("identifier.unlinked", PHONE, days=1, reason="changed"),
+    told("c-1", days=1, outcome="third_party", through=PHONE),
+    told("c-1", days=1, outcome="wrong_number", through=PHONE),
+    told("c-1", days=1, outcome="third_party"),
+]
+
+
+@pytest.mark.parametrize(
+    "ending", ENDINGS, ids=lambda e: f"{e.type}-{getattr(e.body, 'outcome', '')}-{e.stamps.through}"
+)
+def test_what_ends_an_identity_and_what_brings_it_back(ending: Entry) -> None:
+    assert not state_after(verified(), ending).identity_on(PHONE).holds
+    assert not state_after(ending, verified()).identity_on(PHONE).holds
+    assert state_after(verified(), ending, verified(days=2)).identity_on(PHONE).holds
+
+
+def test_a_stranger_on_one_number_says_nothing_of_another() -> None:
+    met = told("c-1", days=1, outcome="third_party", through=OTHER)
+    assert state_after(verified(), met).identity_on(PHONE).holds
+
+
+def test_a_revision_that_says_it_was_the_borrower_takes_the_stranger_back() -> None:
+    met = told("c-1", days=1, outcome="third_party", through=PHONE)
+    corrected = told("c-1", days=1, outcome="connected", revision=2, through=PHONE)
+    assert state_after(verified(), met, corrected).identity_on(PHONE).holds
+
+
+def test_what_came_through_somebody_elses_number_is_left_out() -> None:
+    promise = stamped(call("c-1").body, NOON, promise=call("c-1").stamps.promise, contact=True, through=PHONE)
+    link, unlink = (
+        about("identifier.linked", PHONE, days=-1),
+        about("identifier.unlinked", PHONE, days=2, reason="wrong_borrower"),
+    )
+    assert state_after(link, promise).cycle_of(None).rung == "confirmed"
+    state = state_after(link, promise, unlink)
+    assert (state.cycle_of(None).rung, state.conversations, state.identifiers) == ("none", (), ())
+
+
+# -- holds and stops --------------------------------------------------------------------------------------------
+
+
+def placed(*, days: float, until: float | None = None, loan: str | None = None) -> Entry:
+    end = None if until is None else NOON + timedelta(days=until)
+    return event("hold.placed", days=days, kind="dispute", reason="not hers", until=end, loan_id=loan)
+
+
+def lifted(*, days: float, loan: str | None = None) -> Entry:
+    return event("hold.lifted", days=days, kind="dispute", reason="settled", loan_id=loan)
+
+
+def test_a_hold_stands_until_it_is_lifted_or_ends_by_itself() -> None:
+    assert state_after(placed(days=0)).holds
+    assert not state_after(placed(days=0), lifted(days=1)).holds
+    assert state_after(placed(days=0), lifted(days=1), placed(days=2)).holds
+    assert state_after(placed(days=0, until=3.5)).holds
+    assert not state_after(placed(days=0, until=3)).holds
+    assert state_after(placed(days=0), placed(days=1, until=2)).holds, "the one that does not end still stands"
+
+
+def test_a_hold_of_a_loan_is_lifted_for_that_loan_only() -> None:
+    state = state_after(placed(days=0, loan="LN-1"), placed(days=0.5, loan="LN-2"), lifted(days=1, loan="LN-1"))
+    assert [h.loan_id for h in state.holds] == ["LN-2"]
+    assert (state.holds_on("LN-1"), len(state.holds_on("LN-2"))) == ((), 1)
+
+
+def test_an_opt_in_lifts_its_channel_out_of_all() -> None:
+    everywhere = event("contact.opted_out", days=0, channel="all")
+    back = event("contact.opted_in", days=1, channel="voice")
+    state = state_after(everywhere, back)
+    assert (state.opted_out("voice"), state.opted_out("whatsapp")) == (False, True)
+    assert [(o.channel, o.purpose) for o in state.opt_outs] == [("whatsapp", "collections")]
+    assert state_after(everywhere, back, event("contact.opted_out", days=2, channel="all")).opted_out("voice")
+
+
+# -- claim, appointment, facts ----------------------------------------------------------------------------------
+
+
+def test_a_claim_stands_until_a_payment_of_that_day_or_later_answers_it() -> None:
+    claim = told("c-1", days=1, claim=ClaimSaid(paid_on=date(2026, 11, 1), quote="kal bhar diya"))
+    base = [opened(days=-5), claim]
+    assert state_after(*base).cycle_of(None).payment_claim
+    assert state_after(*base, paid(100, days=-3)).cycle_of(None).payment_claim, "an older payment is not what she means"
+    assert state_after(*base, paid(100, days=0.1)).cycle_of(None).payment_claim is None
+
+
+def test_an_appointment_is_over_when_it_is_past() -> None:
+    asked = told("c-1", days=1, callback=CallbackSaid(at=NOON + timedelta(days=2), said="parso"))
+    assert state_after(asked, days=1.9).callback
+    assert state_after(asked, days=2).callback is None
+
+
+def fact(text: str, kind: str = "goal", source: str = "f") -> FactSaid:
+    return FactSaid(fact_id=source, kind=kind, text=text)
+
+
+def test_a_stated_fact_is_not_overwritten_by_an_inferred_one() -> None:
+    stated = stamped(event("fact.stated", days=0, kind="goal", text="a house").body, NOON, fact=fact("a house"))
+    state = state_after(stated, told("c-1", days=1, facts=(fact("a house"),)))
+    assert [(f.text, f.source) for f in state.facts] == [("a house", "stated")]
+
+
+def test_facts_expire_by_kind() -> None:
+    said = told("c-1", days=0, facts=(fact("a house"),))
+    assert state_after(said, days=89).facts
+    assert not state_after(said, days=90).facts
+
+
+# -- which cycle ------------------------------------------------------------------------------------------------
+
+
+def test_a_read_means_the_newest_cycle_that_is_still_open() -> None:
+    story = [opened(days=-5, loan="LN-1"), opened(days=-2, loan="LN-2", cycle="CY-9")]
+    assert state_after(*story).cycle_of(None).loan_id == "LN-2"
+    closed = event("cycle.closed", days=1, cycle_id="CY-9", loan_id="LN-2", reason="paid")
+    state = state_after(*story, closed)
+    assert (state.cycle_of(None).loan_id, state.cycle_of("LN-2").status) == ("LN-1", "closed")
+
+
+def test_an_unknown_loan_is_said_to_be_unknown() -> None:
+    with pytest.raises(UnknownLoan):
+        state_after(opened(days=0)).cycle_of("LN-7")
+
+
+def test_the_same_cycle_id_of_two_loans_is_two_cycles() -> None:
+    story = [opened(days=-5, loan="LN-1"), opened(days=-4, loan="LN-2"), paid(5000, days=1, loan_id="LN-1")]
+    state = state_after(*story)
+    assert (state.cycle_of("LN-1").status, state.cycle_of("LN-2").status) == ("paid", "open")
+
+
+def test_evidence_that_names_a_cycle_belongs_there_before_it_is_opened() -> None:
+    early = event(
+        "reminder.sent", days=-3, cycle_id="CY-1", loan_id="LN-1", channel="voice", message_id="m", outcome="sent"
+    )
+    assert state_after(early, opened(days=0)).cycle_of("LN-1").reminded.value
+
+
+# -- messages ---------------------------------------------------------------------------------------------------
+
+
+def sent(outcome: str, *, days: float, message: str = "m-1") -> Entry:
+    return event("reminder.sent", days=days, channel="whatsapp", message_id=message, outcome=outcome)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "reminded"),
+    [
+        (["attempted"], False),
+        (["attempted", "failed"], False),
+        (["sent"], True),
+        (["sent", "failed"], False),
+        (["failed", "sent"], False),
+        (["read", "sent"], True),
+        (["delivered", "failed"], True),
+        (["failed", "delivered"], True),
+    ],
+)
+def test_a_message_stands_at_the_highest_it_was_reported_at(outcomes: list[str], reminded: bool) -> None:
+    history = [sent(outcome, days=n / 10) for n, outcome in enumerate(outcomes)]
+    assert state_after(*history).cycle_of(None).reminded.value is reminded
+    assert state_after(*reversed(history)).cycle_of(None).reminded.value is reminded
+
+
+def test_one_failed_message_does_not_undo_another() -> None:
+    assert state_after(sent("delivered", days=0), sent("failed", days=1, message="m-2")).cycle_of(None).reminded.value
+
+
+# -- time -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_changes_by_time_alone_before_it_says_so() -> None:
+    history = [
+        verified(days=-29), placed(days=0, until=5), call("c-1"), told("c-2", days=1, facts=(fact("a house"),)),
+        told("c-3", days=1, callback=CallbackSaid(at=NOON + timedelta(days=4))),
+    ]  # fmt: skip
+    now = 2.0
+    seen = 0
+    while (state := state_after(*history, days=now)).valid_until is not None and seen < 20:
+        assert state.valid_until
+        just_before = (state.valid_until - NOON) / timedelta(days=1) - 1e-6
+        again = state_after(*history, days=just_before)
+        assert again == state
+        now = just_before + 1e-6
+        seen += 1
+    assert seen == 4, "the appointment, the due date, the hold, the fact"
