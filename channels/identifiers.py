@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +23,7 @@ from phonenumbers import (
     country_code_for_region,
     format_number,
     is_possible_number_for_type_with_reason,
+    is_valid_number,
     national_significant_number,
     ndd_prefix_for_region,
     parse,
@@ -30,6 +32,7 @@ from phonenumbers import (
 LONGEST_VALUE_CHARACTERS = 254  # an e-mail address; every other id is shorter
 LONGEST_ID_CHARACTERS = 128  # API 1
 LONGEST_BARE_DIGITS = 14  # without a plus or "00"; longer ones are ids of a messenger, not numbers
+SHORTEST_WITH_COUNTRY_CODE = 11
 CACHED_SPELLINGS = 16_384
 ARGENTINA = 54  # at home a mobile is dialled with 15 behind its area, from abroad with 9 in front of it
 
@@ -110,12 +113,16 @@ def _phone(value: str, region: str) -> str:
     own_code = str(country_code_for_region(region))
     if digits.startswith("0" + own_code):
         readings.append(("+" + digits[1:], None))
+    possible: list[str] = []
     for spelling, in_region in readings:
-        try:
-            return _possible(spelling, in_region)
-        except InvalidIdentifier:
-            continue
-    raise InvalidIdentifier("not a possible phone number")
+        with suppress(InvalidIdentifier):
+            possible.append(_possible(spelling, in_region))
+    if not possible:
+        raise InvalidIdentifier("not a possible phone number")
+    if len(digits) < SHORTEST_WITH_COUNTRY_CODE:
+        return possible[0]
+    # Where national numbers may be as long as a WhatsApp id, a valid reading is the likelier one.
+    return next((number for number in possible if is_valid_number(parse(number))), possible[0])
 
 
 def _spelling(value: str) -> tuple[bool, str]:

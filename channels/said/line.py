@@ -53,10 +53,9 @@ class Line:
 
     money: list[Money] = field(default_factory=list)
     days: list[DayPhrase] = field(default_factory=list)
-    clocks: list[int | None] = field(
-        default_factory=list
-    )  # minutes after midnight; None if the half of the day is not clear
-    delays: list[Decimal] = field(default_factory=list)  # minutes: "in 2 hours"
+    # Minutes after midnight, None if the half of the day is not clear; and minutes from now: "in 2 hours".
+    clocks: list[int | None] = field(default_factory=list)
+    delays: list[Decimal] = field(default_factory=list)
     numbers: set[Decimal] = field(default_factory=set)
     end_of_day: bool = False
 

@@ -1,6 +1,6 @@
 """Numbers in a text, in digits and in words, each as one item: "1,25,000", "15L", "dedh lakh", "twelve thousand five hundred".
 
-It must not know what a number is of. Whether the 25 in "25 ko 5000 de dungi" is a day or money is decided in `phrases`.
+It must not know what a number is of. Whether the 25 in "25 ko 5000 de dungi" is a day or money is decided in `grammar`.
 """
 
 from __future__ import annotations
@@ -94,23 +94,7 @@ NUMBER_BEGINNINGS = frozenset(_BEGINNINGS | _JOINED_HUNDREDS.keys()) - words.ART
 
 # After a small number without a scale of its own these say that it does not belong to the sum before it:
 # "paanch hazaar pachees ko".
-_NOT_PART_OF_A_SUM = (
-    words.DATE_WORDS
-    | words.KO
-    | words.OCLOCK
-    | words.PERCENT
-    | words.DAY
-    | words.WEEK
-    | words.MONTH
-    | words.HOUR
-    | words.MINUTE
-    | words.COUNTED
-    | words.MONTHS.keys()
-    | words.ORDINAL_ENDINGS
-    | words.BEFORE_NOON
-    | words.AFTER_NOON
-    | words.UNTIL
-)
+_NOT_PART_OF_A_SUM = words.MARKS_ANOTHER_ROLE | words.ORDINAL_ENDINGS
 _COUNTABLE = (
     (_NOT_PART_OF_A_SUM | words.SCALES.keys() | words.HUNDRED | words.CURRENCIES.keys() | words.POINT)
     - words.KO

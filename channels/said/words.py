@@ -1,7 +1,7 @@
 """The words themselves: numbers, money, days and verbs as borrowers spell them. Data only.
 
 English, Hindi in Latin letters and Hindi in Devanagari. It must not know any grammar: which word may stand beside which
-is said in `phrases`, and what a phrase means on a given day in `days`.
+is said in `grammar`, and what a phrase means on a given day in `days`.
 
 A spelling is written as a pattern: `(x)` may be missing, `[x|y]` is one of several, so `pa(a)nch` stands for `panch` and
 `paanch`. Patterns are written out at import; one spelling with two meanings in one table stops the import. Keys are
