@@ -357,16 +357,15 @@ def _revisions(tenant: str, sources: Sequence[tuple[str, datetime | None]]) -> A
 
 
 def export(connection: Connection, tenant: str, borrower_id: str) -> dict[str, list[dict[str, Any]]]:
-    """Everything stored of one borrower (API 10): `entries` in the order they were merged, our own included, `resumes`,
+    """Everything stored of one borrower (API 10): `entries` in the order of their arrival, our own included, `resumes`,
     `permits`, `repeats`, `set_aside`."""
     sources = _sources(connection, tenant, borrower_id)
     ids = [id_ for id_, _ in sources]
-    position = (JOURNAL.c.log, JOURNAL.c.partition, JOURNAL.c.log_offset)
     named = ("event_id", "type", "received_at", "effective_at", "record_version")
     wanted = select(*(JOURNAL.c[name] for name in named), JOURNAL.c.body).where(
         JOURNAL.c.tenant == tenant, _told_of(JOURNAL, sources)
     )
-    rows = connection.execute(wanted.order_by(*position)).mappings()
+    rows = connection.execute(wanted.order_by(JOURNAL.c.received_at, JOURNAL.c.event_id)).mappings()
     entries = [{**{name: row[name] for name in named}, "entry": envelope.document(row["body"])} for row in rows]
 
     def of_borrower(rows: Any) -> list[dict[str, Any]]:
@@ -539,33 +538,40 @@ def missing_page(
     return _page(items, limit, lambda item: (item["started_at"].isoformat(), *(item[name] for name in names)))
 
 
-# What of the embedded log is not merged yet. The heads come first, so that only what lies behind `next_offset` is read.
-_UNMERGED: Final = _HEAD.outerjoin(
-    _FENCE, and_(_FENCE.c.log == TABLE_LOG, _FENCE.c.partition == _HEAD.c.partition)
-).join(
-    _INTAKE,
-    and_(
-        _INTAKE.c.partition == _HEAD.c.partition,
-        _INTAKE.c.log_offset >= func.coalesce(_FENCE.c.next_offset, 0),
-        _INTAKE.c.tenant == bindparam("of_tenant"),
-    ),
+# What of the embedded log is not merged yet, partition by partition: only what lies behind `next_offset` is read.
+_MERGED_UP_TO: Final = Prepared(
+    select(_HEAD.c.partition, func.coalesce(_FENCE.c.next_offset, 0)).select_from(
+        _HEAD.outerjoin(_FENCE, and_(_FENCE.c.log == TABLE_LOG, _FENCE.c.partition == _HEAD.c.partition))
+    )
 )
-_BEHIND: Final = Prepared(
-    select(literal_column("1")).select_from(_UNMERGED).where(_INTAKE.c.borrower_id == bindparam("of_borrower")).limit(1)
+_BEHIND: Final = (
+    _INTAKE.c.partition == bindparam("of_partition"),
+    _INTAKE.c.log_offset >= bindparam("start"),
+    _INTAKE.c.tenant == bindparam("of_tenant"),
 )
-_WAITING: Final = Prepared(select(func.count(), func.min(_INTAKE.c.appended_at)).select_from(_UNMERGED))
+_WAITING: Final = Prepared(select(func.count(), func.min(_INTAKE.c.appended_at)).where(*_BEHIND))
+_WAITS: Final = Prepared(
+    select(_INTAKE.c.log_offset).where(*_BEHIND, _INTAKE.c.borrower_id == bindparam("of_borrower")).limit(1)
+)
 
 
 def is_behind(connection: Connection, tenant: str, borrower_id: str) -> bool:
     """Whether an accepted entry of this borrower is not merged yet."""
-    return _BEHIND.row(connection, of_tenant=tenant, of_borrower=borrower_id) is not None
+    of = {"of_tenant": tenant, "of_borrower": borrower_id}
+    return any(
+        _WAITS.row(connection, **of, of_partition=partition, start=start) is not None
+        for partition, start in _MERGED_UP_TO.rows(connection)
+    )
 
 
 def unmerged(connection: Connection, tenant: str, now: datetime) -> tuple[int, float]:
     """How many accepted entries are not merged yet, and the age of the oldest in seconds."""
-    row = _WAITING.row(connection, of_tenant=tenant)
-    assert row is not None
-    return row[0], max(0.0, (now - row[1]).total_seconds()) if row[1] is not None else 0.0
+    count, oldest = 0, now
+    for partition, start in _MERGED_UP_TO.rows(connection):
+        row = _WAITING.row(connection, of_tenant=tenant, of_partition=partition, start=start)
+        if row is not None and row[0]:
+            count, oldest = count + row[0], min(oldest, row[1])
+    return count, (now - oldest).total_seconds()
 
 
 # -- set aside ---------------------------------------------------------------------------------------------------------

@@ -878,40 +878,38 @@ def _write(connection: Connection, fence: Fence, batch: _Batch) -> None:
         records.save_derived(connection, *fold.key, fold.before.derived, fold.derived)
     for item in batch.items:
         if item.fault is not None:
-            records.put_aside(connection, _aside(item, "cannot_merge", item.fault))
-        elif item.is_merged:
-            for id_ in batch.asides[item.tenant].get(item.entry.event_id, ()):
+            records.put_aside(connection, _aside(item, item.fault))
+        elif isinstance(item.first, _Item) and item.first.fault is not None:
+            records.put_aside(connection, _aside(item, item.first.fault))
+        elif not item.is_conflict and (retried := batch.asides[item.tenant].get(item.entry.event_id)):
+            for id_ in retried:
                 records.settle_set_aside(connection, item.tenant, id_, "merged", attempts=1)
-        else:
+        elif item.first is not None and item.entry.type not in INTERNAL_TYPES:
             _write_repeat(connection, item)
 
 
 def _write_repeat(connection: Connection, item: _Item) -> None:
-    entry = item.entry
-    if isinstance(item.first, _Item) and item.first.fault is not None:
-        records.put_aside(connection, _aside(item, "cannot_merge", item.first.fault))
-    elif entry.type not in INTERNAL_TYPES:
-        received_at = entry.stamps.received_at
-        records.count_repeat(connection, item.tenant, entry.event_id, received_at, is_conflict=item.is_conflict)
-        if item.is_conflict:
-            records.set_aside_conflict(
-                connection,
-                tenant=item.tenant,
-                event_id=entry.event_id,
-                kind=_kind(entry),
-                borrower_id=entry.stamps.borrower_id,
-                body_hash=item.body_hash,
-                value=item.logged.value,
-                at=received_at,
-            )
+    entry, received_at = item.entry, item.entry.stamps.received_at
+    records.count_repeat(connection, item.tenant, entry.event_id, received_at, is_conflict=item.is_conflict)
+    if item.is_conflict:
+        records.set_aside_conflict(
+            connection,
+            tenant=item.tenant,
+            event_id=entry.event_id,
+            kind=_kind(entry),
+            borrower_id=entry.stamps.borrower_id,
+            body_hash=item.body_hash,
+            value=item.logged.value,
+            at=received_at,
+        )
 
 
-def _aside(item: _Item, reason: str, detail: str) -> Aside:
+def _aside(item: _Item, detail: str) -> Aside:
     """What could not even be read is kept under what its key in the log says."""
     logged, opened = item.logged, item.opened
     return Aside(
         tenant=_storable(item.tenant),
-        reason=reason,
+        reason="cannot_merge",
         detail=detail,
         kind=_kind(opened.entry) if opened else "event",
         received_at=opened.entry.stamps.received_at if opened else logged.appended_at,
