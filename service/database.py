@@ -27,7 +27,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -157,6 +157,15 @@ class Prepared:
         ready = self._ready or self._prepare()
         found = _driven(connection, ready, _arguments(ready, values)).fetchall()
         return [_ours(row, ready) for row in found] if ready.out else found
+
+    def each(self, connection: Connection, **values: Any) -> Iterator[Sequence[Any]]:
+        """The rows one after the other, for whoever may have enough before the last."""
+        if connection.dialect.name != "sqlite":
+            yield from connection.execute(self.statement, values)
+            return
+        ready = self._ready or self._prepare()
+        for row in _driven(connection, ready, _arguments(ready, values)):
+            yield _ours(row, ready) if ready.out else row
 
     def run(self, connection: Connection, **values: Any) -> int:
         """How many rows it changed."""

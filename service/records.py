@@ -619,7 +619,7 @@ _SAME_ASIDE: Final = Prepared(
         SET_ASIDE.c.reason == bindparam("of_reason"),
         SET_ASIDE.c.body_hash == bindparam("of_hash"),
     )
-    .values(attempts=SET_ASIDE.c.attempts + bindparam("more"), detail=bindparam("now"))
+    .values(attempts=SET_ASIDE.c.attempts + bindparam("more"), detail=bindparam("told"))
 )
 
 
@@ -627,7 +627,7 @@ def put_aside(connection: Connection, aside: Aside) -> None:
     """Lists it; what is listed already, the same body for the same reason, is one item with more attempts."""
     if aside.event_id is not None and aside.body_hash is not None:
         same = {"of_tenant": aside.tenant, "of_event": aside.event_id, "of_reason": aside.reason}
-        more = {"of_hash": aside.body_hash, "more": aside.attempts, "now": aside.detail}
+        more = {"of_hash": aside.body_hash, "more": aside.attempts, "told": aside.detail}
         if _SAME_ASIDE.run(connection, **same, **more):
             return
     _ADD_ASIDE.run(connection, **{n: getattr(aside, n) for n in _KEPT if n != "status"}, status="open")
@@ -879,7 +879,7 @@ def record_row(
     record: Record, raw: bytes, state: BorrowerState, version: int, log: str, partition: int, offset: int
 ) -> Row:
     """A row of `borrower` but for its key; the position is that of the entry merged last."""
-    to, after = redirect_of(record)
+    to, after = redirect_of(record) if is_provisional(record.borrower_id) else (None, None)
     return {
         "version": version,
         "record": raw,

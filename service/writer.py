@@ -27,11 +27,13 @@ import asyncio
 import hashlib
 import random
 import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import structlog
@@ -71,7 +73,7 @@ WORLD_BACKOFF_SECONDS: Final = 0.05
 WORLD_BACKOFF_LIMIT_SECONDS: Final = 5.0
 REFOLDS: Final = 20  # of one batch whose records moved under it
 CACHE_BYTES: Final = 16 << 20  # of canonical bytes; as objects they are some ten times that
-OUTCOMES_KEPT: Final = 10_000
+OUTCOMES_KEPT: Final = 10_000  # told and not asked for, and asked for and not told
 LAST_ENTRY_DIGITS: Final = 32
 
 log = structlog.get_logger("service.writer")
@@ -111,7 +113,7 @@ class Outcomes:
     """
 
     def __init__(self) -> None:
-        self._expected: dict[Position, asyncio.Future[Outcome]] = {}
+        self._expected: OrderedDict[Position, asyncio.Future[Outcome]] = OrderedDict()
         self._told: OrderedDict[Position, Outcome] = OrderedDict()
         self._behind: dict[Position, list[tuple[Position, Outcome]]] = {}
 
@@ -127,6 +129,8 @@ class Outcomes:
         else:
             self._expected[position] = future
             future.add_done_callback(lambda done: self._forget(position, done))
+            if len(self._expected) > OUTCOMES_KEPT:  # of a partition that does not go on, nobody is waiting any more
+                self._expected.popitem(last=False)
         return future
 
     def tell(self, position: Position, outcome: Outcome, after: Position | None = None) -> None:
@@ -442,15 +446,15 @@ class Writer:
                 self._stop_partition(partition, str(why))
                 return
             except Exception as why:  # noqa: BLE001 (a fault of ours must stop this partition, and be seen, not the rest)
-                self._stop_partition(partition, f"a fault: {type(why).__name__}", exc_info=why)
+                self._stop_partition(partition, f"a fault, {type(why).__name__} at {_place(why)}")
                 return
             self._cache.clear()
             failures += 1
             await self._pause(failures)
 
-    def _stop_partition(self, partition: int, why: str, exc_info: BaseException | None = None) -> None:
+    def _stop_partition(self, partition: int, why: str) -> None:
         self._stopped[partition] = f"stopped: {why}"
-        log.critical("partition_stopped", partition=partition, why=why, exc_info=exc_info)
+        log.critical("partition_stopped", partition=partition, why=why)
 
     async def _pause(self, failures: int) -> None:
         """Longer after each failure, and never in step with others."""
@@ -462,7 +466,12 @@ class Writer:
             return
 
     async def _take(self, partition: int) -> Fence:
-        fence = await self._database.write(lambda c: take_fence(c, self._log, partition, self._owner, self._clock()))
+        try:
+            fence = await self._database.write(
+                lambda c: take_fence(c, self._log, partition, self._owner, self._clock())
+            )
+        except IntegrityError as why:
+            raise FenceLost(f"somebody else took partition {partition} first") from why
         await self._check_log(fence)
         log.info("partition_taken", partition=partition, epoch=fence.epoch, next_offset=fence.next_offset)
         return fence
@@ -593,7 +602,7 @@ class Writer:
             if fold.before is None:
                 fold.begin(self._cache.get(fold.key) or _held(fold.key, known))
             before, record = fold.state, fold.record
-            checked = _may_not_lower(run[0])
+            checked = _may_not_lower(run[0]) and bool(record.buckets)
             if checked and before is None:
                 before = derive(record, now, policy)
             for item in run:
@@ -739,6 +748,12 @@ class Writer:
     def _drop(self, batch: _Batch) -> None:
         for key in batch.folds:
             self._cache.drop(key)
+
+
+def _place(fault: BaseException) -> str:
+    """Where it was raised. Its message stays out: it may hold what a borrower said."""
+    frame = traceback.extract_tb(fault.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 class _Slices:

@@ -23,6 +23,7 @@ from service.tables import Intake, IntakeHead, WriterPartition, table_of
 NAME: Final = "table"
 PARTITIONS: Final = 4
 """A broken invariant stops a partition, so there is more than one; more would only make batches smaller."""
+READ_BYTES: Final = 4 << 20  # of values; then a read gives less than it was asked for, but always one entry
 POLL_SECONDS: Final = 1.0  # for what another process appends; what this one appends wakes its readers
 TRIM_ROWS: Final = 500  # in one transaction, so that nobody waits long for it
 
@@ -189,12 +190,12 @@ class TableLog:
         while True:
             arrivals = self._arrivals[partition]
             try:
-                rows = await self._database.read(lambda c: _FROM.rows(c, of=partition, start=offset, most=limit))
+                found = await self._database.read(lambda c: _from(c, partition, offset, limit))
             except DatabaseUnavailable as why:
                 raise _unavailable(why) from why
             left = until - self._loop.time()
-            if rows or left <= 0 or not await self._arrival(partition, arrivals, min(left, POLL_SECONDS)):
-                return [Logged(*row) for row in rows]
+            if found or left <= 0 or not await self._arrival(partition, arrivals, min(left, POLL_SECONDS)):
+                return found
 
     async def _arrival(self, partition: int, seen: int, seconds: float) -> bool:
         """Waits for something that was not there yet; False when it was interrupted."""
@@ -235,6 +236,17 @@ class TableLog:
                 if count < TRIM_ROWS:
                     break
         return gone
+
+
+def _from(connection: Connection, partition: int, offset: int, limit: int) -> list[Logged]:
+    found: list[Logged] = []
+    size = 0
+    for row in _FROM.each(connection, of=partition, start=offset, most=limit):
+        found.append(Logged(*row))
+        size += len(found[-1].value)
+        if size >= READ_BYTES:
+            break
+    return found
 
 
 def _trimmed(connection: Connection, partition: int, before: datetime) -> int:

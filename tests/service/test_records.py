@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, insert, select
+from sqlalchemy.dialects import postgresql
 
 from service import records
+from service.database import Prepared
 from service.intake import envelope
 from service.records import BORROWER, BadCursor, Page
 from service.tables import Permit, Resume, table_of
@@ -483,6 +485,16 @@ async def test_indexes_serve_the_lists(service: Embedded) -> None:
         steps = await plan(service, statement)
         assert any(index in step for step in steps), (index, steps)
         assert not any("TEMP B-TREE" in step for step in steps), (index, steps)
+
+
+def test_every_prepared_statement_is_one_for_postgresql_too() -> None:
+    from service import keys, writer
+    from service.intake import table_log
+
+    prepared = [s for m in (records, keys, writer, table_log) for s in vars(m).values() if isinstance(s, Prepared)]
+    assert len(prepared) > 25
+    for one in prepared:
+        assert str(one.statement.compile(dialect=postgresql.dialect()))  # type: ignore[attr-defined]
 
 
 # -- set aside ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, insert, select
 
 from service import database as database_module
 from service.database import Database
+from service.intake import table_log as table_log_module
 from service.intake.log import IntakeLog, LogChanged, LogUnavailable, Pending, Position, partition_of
 from service.intake.table_log import TableLog
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
@@ -232,6 +233,19 @@ async def test_a_caller_that_went_away_takes_nobody_along(tmp_path: Path) -> Non
         gone.cancel()
         [position] = await stays
         assert [e.event_id for e in await log.read(0, position.offset, 1, 0)] == ["e-2"]
+
+
+async def test_a_read_of_large_entries_ends_early_and_never_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_log_module, "READ_BYTES", 1000)
+    async with table(tmp_path) as (_, log):
+        await log.append([item("B-1", f"e-{n}", b"x" * size) for n, size in enumerate((400, 400, 400, 5000, 10))])
+        offset, seen = 0, []
+        while entries := await log.read(0, offset, 10, 0):
+            seen.append([e.event_id for e in entries])
+            offset = entries[-1].offset + 1
+        assert seen == [["e-0", "e-1", "e-2"], ["e-3"], ["e-4"]]
 
 
 async def test_what_is_sent_within_a_transaction_goes_with_it(tmp_path: Path) -> None:

@@ -706,6 +706,9 @@ async def test_outcomes_nobody_asked_for_are_not_kept_for_ever(monkeypatch: pyte
     for offset in range(25):
         outcomes.tell(Position(0, offset), Outcome("merged", f"e-{offset}", "B", 1))
     assert len(outcomes._told) == 10
+    for offset in range(100, 125):
+        outcomes.expect(Position(0, offset))
+    assert len(outcomes._expected) == 10
 
 
 # -- whose it turns out to be ------------------------------------------------------------------------------------------
