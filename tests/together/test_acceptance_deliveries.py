@@ -1,0 +1,641 @@
+"""Deliveries: repeats, order, races, batches, and an entry that can never merge (AC-01 to 05, 10, 46 to 48, 58, 72)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from tests.together.conftest import Borrower, Json, Tenant, another, confirmed, day, phone, promise, terms, warned
+from tests.together.service import ago
+
+pytestmark = pytest.mark.process
+
+COPIES = 20
+
+
+def told(answer: Json) -> Json:
+    """A write's answer but for its status, which says whether it was the first."""
+    return {name: value for name, value in answer.items() if name != "status"}
+
+
+# -- repeats ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel", ["whatsapp", "voice"])
+def test_a_summary_posted_twice_is_merged_once(borrower: Borrower, channel: str) -> None:
+    borrower.opens()
+    version = borrower.read()["record_version"]
+    sent = {
+        "event_id": f"sum-{another()}",
+        "conversation_id": f"c-{another()}",
+        "ended_at": ago(minutes=3),
+        "disposition": "agree_to_pay",
+        "summary": "She asked for a day more.",
+    }
+    first = borrower.says(channel, promise(5000), **sent)
+    time.sleep(0.02)
+    second = borrower.says(channel, promise(5000), **sent)
+    assert (first["status"], second["status"]) == ("merged", "duplicate")
+    assert told(first) == told(second)
+    assert borrower.read()["record_version"] == version + 1 == first["record_version"]
+    assert borrower.briefing().count("She asked for a day more.") == 1
+    assert len(borrower.timeline()) == 2
+
+
+def test_a_repeat_is_told_the_first_answers_warnings_and_version(borrower: Borrower) -> None:
+    sent = {"event_id": f"sum-{another()}", "conversation_id": f"c-{another()}", "ended_at": ago(minutes=3)}
+    first = borrower.says("whatsapp", promise("-3", status="confirmed"), **sent)
+    for number in range(3):
+        borrower.says("voice", conversation_id=f"later-{another()}-{number}")
+    again = borrower.says("whatsapp", promise("-3", status="confirmed"), **sent)
+    assert warned(first) == {"amount_withheld", "lowered_to_proposed"}
+    assert again == first | {"status": "duplicate"}
+
+
+def test_an_event_delivered_three_times_is_merged_once(borrower: Borrower) -> None:
+    sent = {"event_id": f"e-{another()}", "occurred_at": ago(minutes=2), "payment_ref": "P-3"}
+    answers = [borrower.pays("400", **sent) for _ in range(3)]
+    assert [a["status"] for a in answers] == ["merged", "duplicate", "duplicate"]
+    assert borrower.read()["cycle"]["received"] == "400.00"
+    assert len(borrower.timeline()) == 1
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda body: dict(reversed(body.items())),
+        lambda body: body | {"commitment": body["commitment"] | {"amount": "5000.00"}},
+        lambda body: body | {"commitment": body["commitment"] | {"amount": 5000.0}},
+        lambda body: body | {"outcome": body["outcome"], "disposition": None, "facts": []},
+        lambda body: body | {"ended_at": body["ended_at"].replace("+00:00", "Z")},
+    ],
+    ids=["the order of keys", "decimals", "a number", "nulls", "the spelling of the zone"],
+)
+def test_a_body_that_is_equal_after_parsing_is_a_repeat(borrower: Borrower, same: Any) -> None:
+    body = {
+        "event_id": f"sum-{another()}",
+        "borrower_id": borrower.id,
+        "channel": "whatsapp",
+        "conversation_id": f"c-{another()}",
+        "ended_at": ago(minutes=5),
+        "outcome": "connected",
+        "commitment": {"amount": 5000, "due_date": day(4)},
+    }
+    assert borrower.tenant.post("/v1/summaries", body)["status"] == "merged"
+    assert borrower.tenant.post("/v1/summaries", same(body))["status"] == "duplicate"
+
+
+def test_the_order_of_a_list_matters(borrower: Borrower) -> None:
+    turns = [{"speaker": "borrower", "text": "haan"}, {"speaker": "agent", "text": "ok"}]
+    sent = {"event_id": f"sum-{another()}", "conversation_id": f"c-{another()}", "ended_at": ago(minutes=3)}
+    borrower.says(turns=turns, **sent)
+    assert borrower.says(turns=turns[::-1], status=409, **sent)["code"] == "id_conflict"
+
+
+# -- conflicts ----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_id_with_another_body_is_a_conflict_that_names_it(borrower: Borrower) -> None:
+    sent = {"event_id": f"sum-v-{another()}", "conversation_id": f"c-{another()}", "ended_at": ago(minutes=3)}
+    borrower.says("voice", confirmed(5000), **sent)
+    refused = borrower.says("voice", confirmed(500), status=409, **sent)
+    assert (refused["code"], refused["event_id"]) == ("id_conflict", sent["event_id"])
+    assert "post a higher revision" in refused["detail"]
+    assert terms(borrower.commitment()) == ("confirmed", "5000.00", day(5))
+    (item,) = (i for i in set_aside(borrower.tenant, "open") if i["event_id"] == sent["event_id"])
+    assert (item["reason"], item["kind"], item["borrower_id"]) == ("id_conflict", "summary", borrower.id)
+    assert borrower.says("voice", confirmed(500), revision=2, **{k: v for k, v in sent.items() if k != "event_id"})
+
+
+def test_a_conflict_names_the_default_id(borrower: Borrower) -> None:
+    conversation = f"c-{another()}"
+    sent = {"conversation_id": conversation, "ended_at": ago(minutes=3)}
+    borrower.says("whatsapp", promise(700), **sent)
+    refused = borrower.says("whatsapp", promise(900), status=409, **sent)
+    assert refused["event_id"] == f"whatsapp:{conversation}:1"
+
+
+def test_an_id_is_one_for_summaries_and_events(borrower: Borrower) -> None:
+    shared = f"both-{another()}"
+    borrower.event("hold.placed", kind="other", reason="x", event_id=shared)
+    assert borrower.says(event_id=shared, status=409)["code"] == "id_conflict"
+    assert borrower.pays("10", event_id=shared, status=409)["code"] == "id_conflict"
+
+
+def test_another_borrower_does_not_free_an_id(acme: Tenant) -> None:
+    one, two = acme.borrower(), acme.borrower()
+    sent = {"event_id": f"e-{another()}", "occurred_at": ago(minutes=1)}
+    one.event("hold.placed", kind="other", reason="x", **sent)
+    assert two.event("hold.placed", kind="other", reason="x", status=409, **sent)["code"] == "id_conflict"
+    assert two.read(status=404)["code"] == "unknown_borrower"
+
+
+# -- at the same time ---------------------------------------------------------------------------------------------
+
+
+def at_once(borrower: Borrower, bodies: list[Json]) -> list[tuple[int, Json]]:
+    def post(body: Json) -> tuple[int, Json]:
+        answer = borrower.tenant.http.post("/v1/summaries", json=body)
+        return answer.status_code, answer.json()
+
+    with ThreadPoolExecutor(COPIES) as pool:
+        return list(pool.map(post, bodies))
+
+
+def test_of_simultaneous_copies_one_merges_and_the_rest_are_duplicates(borrower: Borrower) -> None:
+    body = {
+        "event_id": f"sum-{another()}",
+        "borrower_id": borrower.id,
+        "channel": "whatsapp",
+        "conversation_id": "c-1",
+        "ended_at": ago(minutes=1),
+        "commitment": promise(5000, status="confirmed"),
+    }
+    answers = at_once(borrower, [body] * COPIES)
+    assert {status for status, _ in answers} == {200}
+    assert sorted(a["status"] for _, a in answers) == ["duplicate"] * (COPIES - 1) + ["merged"]
+    assert len({json.dumps(told(a), sort_keys=True) for _, a in answers}) == 1
+    assert borrower.read()["record_version"] == 1
+
+
+def test_of_simultaneous_other_bodies_one_merges_and_the_rest_conflict_in_the_same_words(borrower: Borrower) -> None:
+    body = {
+        "event_id": f"sum-{another()}",
+        "borrower_id": borrower.id,
+        "channel": "whatsapp",
+        "conversation_id": "c-1",
+        "ended_at": ago(minutes=1),
+    }
+    bodies = [body | {"commitment": promise(1000 + n)} for n in range(COPIES)]
+    answers = at_once(borrower, bodies)
+    assert sorted(status for status, _ in answers) == [200] + [409] * (COPIES - 1)
+    late = borrower.tenant.post("/v1/summaries", body | {"commitment": promise(7)}, status=409)
+    assert {json.dumps(a, sort_keys=True) for status, a in answers if status == 409} == {
+        json.dumps(late, sort_keys=True)
+    }
+    merged = next(b for b, (status, _) in zip(bodies, answers, strict=True) if status == 200)
+    assert borrower.commitment()["amount"] == f"{merged['commitment']['amount']}.00"
+
+
+def test_many_entries_of_one_borrower_at_once_are_all_merged_each_by_its_own_version(borrower: Borrower) -> None:
+    bodies = [
+        {
+            "borrower_id": borrower.id,
+            "channel": "voice",
+            "conversation_id": f"c-{n}",
+            "event_id": f"{borrower.id}-{n}",
+            "ended_at": ago(minutes=n + 1),
+        }
+        for n in range(COPIES)
+    ]
+    answers = at_once(borrower, bodies)
+    assert sorted(a["record_version"] for _, a in answers) == list(range(1, COPIES + 1))
+    assert len(borrower.timeline()) == COPIES
+
+
+# -- order --------------------------------------------------------------------------------------------------------
+
+
+def test_an_older_conversation_that_arrives_later_lowers_nothing(borrower: Borrower) -> None:
+    borrower.says("voice", confirmed(5000), ended_at=ago(minutes=20), summary="The call came last.")
+    borrower.says("whatsapp", promise(5000), ended_at=ago(minutes=50), summary="The chat came first.")
+    assert terms(borrower.commitment()) == ("confirmed", "5000.00", day(5))
+    briefing = borrower.briefing("whatsapp")
+    assert briefing.index("The chat came first.") < briefing.index("The call came last.")
+
+
+def test_every_order_of_arrival_gives_the_same_answers(acme: Tenant) -> None:
+    ended, other, first = ago(minutes=20), ago(minutes=30), ago(minutes=40)
+    told_: set[str] = set()
+    for order in list(permutations(range(4)))[::5]:
+        one = acme.borrower()
+        posts = [
+            lambda b: b.says(
+                "voice", confirmed(5000, day(6)), conversation_id=f"v{b.id}", ended_at=ended, summary="A."
+            ),
+            lambda b: b.says("whatsapp", promise(4000), conversation_id=f"w{b.id}", ended_at=ended, summary="B."),
+            lambda b: b.says("whatsapp", promise(3000), conversation_id=f"x{b.id}", ended_at=first, summary="C."),
+            lambda b: b.event(
+                "reminder.sent",
+                channel="whatsapp",
+                message_id="m",
+                outcome="sent",
+                occurred_at=other,
+                event_id=f"r{b.id}",
+            ),
+        ]
+        for number in order:
+            posts[number](one)
+        answer = one.read()
+        for name in ("as_of", "borrower_id"):
+            del answer[name]
+        told_.add(json.dumps([answer, one.briefing(), one.timeline()], sort_keys=True).replace(one.id, "B"))
+    assert len(told_) == 1
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_conversations_with_the_same_end_are_ordered_alike_whatever_came_first(
+    acme: Tenant, order: tuple[int, int]
+) -> None:
+    one, ended = acme.borrower(), ago(hours=2)
+    both = [
+        lambda: one.says("voice", confirmed(5000, day(3)), ended_at=ended, conversation_id=f"k-{one.id}"),
+        lambda: one.says("whatsapp", promise(4000, day(4)), ended_at=ended, conversation_id=f"c-{one.id}"),
+    ]
+    for number in order:
+        both[number]()
+    assert terms(one.commitment()) == ("confirmed", "5000.00", day(3))
+    calls = [line for line in one.briefing().splitlines() if line.startswith("- ")]
+    assert ["call" in line for line in calls] == [True, False]
+
+
+# -- early --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields", "flag"),
+    [
+        ("payment_link.shared", {"channel": "whatsapp", "message_id": "L", "outcome": "sent"}, "payment_link_shared"),
+        ("reminder.sent", {"channel": "voice", "message_id": "R", "outcome": "delivered"}, "reminded"),
+        ("payment.confirmed", {"payment_ref": "P-early", "amount": 90, "currency": "INR"}, "payment_confirmed"),
+    ],
+)
+def test_an_event_of_somebody_unknown_is_kept(borrower: Borrower, type_: str, fields: Json, flag: str) -> None:
+    early = borrower.event(type_, occurred_at=ago(hours=3), **fields)
+    assert early["status"] == "merged"
+    assert early["borrower_id"] == borrower.id
+    borrower.says()
+    assert borrower.flags()[flag]
+    assert early["event_id"] in [item["event_id"] for item in borrower.timeline()]
+
+
+# -- revisions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel", ["whatsapp", "voice"])
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_a_conversation_appears_once_with_its_highest_revision(
+    borrower: Borrower, channel: str, order: tuple[int, int]
+) -> None:
+    c = f"c-{another()}"
+    revisions: dict[int, Json] = {
+        1: {"ended_at": ago(minutes=40), "summary": "There was no reply."},
+        2: {"ended_at": ago(minutes=5), "summary": "He will pay.", "commitment": promise(5000)},
+    }
+    for number in order:
+        borrower.says(channel, conversation_id=c, revision=number, **revisions[number])
+    assert terms(borrower.commitment()) == ("proposed", "5000.00", day(5))
+    briefing = borrower.briefing()
+    assert briefing.count("He will pay.") == 1
+    assert "no reply" not in briefing
+    (item,) = borrower.timeline()
+    assert (item["revisions"], item["entry"]["revision"]) == (2, 2)
+    assert borrower.read()["conversations"][channel]["summary"] == "He will pay."
+
+
+def test_the_strongest_commitment_of_all_revisions_stays(borrower: Borrower) -> None:
+    c = f"c-{another()}"
+    borrower.says("voice", confirmed(5000), conversation_id=c, ended_at=ago(minutes=9))
+    borrower.says("voice", None, conversation_id=c, revision=2, ended_at=ago(minutes=9), summary="Analysed.")
+    borrower.says("voice", promise(300), conversation_id=c, revision=3, ended_at=ago(minutes=9))
+    assert terms(borrower.commitment()) == ("confirmed", "5000.00", day(5))
+
+
+@pytest.mark.parametrize("outcome", ["third_party", "wrong_number", "voicemail"])
+def test_a_correction_to_not_the_borrower_takes_the_promise_back(borrower: Borrower, outcome: str) -> None:
+    c = f"c-{another()}"
+    borrower.says("voice", confirmed(5000), conversation_id=c)
+    borrower.says("voice", None, conversation_id=c, revision=2, outcome=outcome)
+    assert borrower.commitment() is None
+    borrower.says("voice", None, conversation_id=c, revision=3, outcome="connected")
+    assert terms(borrower.commitment()) == ("confirmed", "5000.00", day(5))
+
+
+# -- batches ------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_answers_for_each_and_a_bad_one_loses_no_neighbour(borrower: Borrower) -> None:
+    event = {"occurred_at": ago(minutes=1), "borrower_id": borrower.id}
+    hold = {**event, "type": "hold.placed", "kind": "other", "reason": "x"}
+    batch = [
+        {**hold, "event_id": f"b1-{borrower.id}"},
+        {**hold, "event_id": f"b2-{borrower.id}", "until": "tomorrow"},
+        {**event, "event_id": f"b3-{borrower.id}", "type": "nothing.known"},
+        "no event",
+        {**hold, "event_id": f"b1-{borrower.id}"},
+        {**hold, "event_id": f"b1-{borrower.id}", "reason": "y"},
+        {**event, "event_id": f"b4-{borrower.id}", "type": "contact.opted_out", "channel": "all"},
+    ]
+    results = borrower.tenant.post("/v1/events/batch", {"events": batch})["results"]
+    assert [r["index"] for r in results] == list(range(7))
+    assert [r["http_status"] for r in results] == [200, 422, 422, 422, 200, 409, 200]
+    assert [r["answer"] and r["answer"]["status"] for r in results] == [
+        "merged", None, None, None, "duplicate", None, "merged",
+    ]  # fmt: skip
+    assert results[1]["problem"]["errors"] == [{"field": "until", "code": "wrong_type"}]
+    assert results[2]["problem"]["errors"] == [{"field": "type", "code": "unknown_type"}]
+    assert results[5]["problem"]["code"] == "id_conflict"
+    assert len(borrower.timeline()) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "code"),
+    [
+        ({"events": []}, "events", "missing"),
+        ({}, "events", "missing"),
+        ({"events": None}, "events", "missing"),
+        ({"events": {}}, "events", "wrong_type"),
+        ({"events": [1] * 501}, "events", "too_many"),
+        ({"events": [], "more": 1}, "more", "unknown_field"),
+    ],
+)
+def test_a_batch_that_is_none_is_refused_whole(acme: Tenant, body: Json, field: str, code: str) -> None:
+    refused = acme.post("/v1/events/batch", body, status=422)
+    assert {"field": field, "code": code} in refused["errors"]
+
+
+def test_a_batch_sees_in_its_later_events_what_its_earlier_ones_linked(acme: Tenant) -> None:
+    one = acme.borrower()
+    at = ago(minutes=5)
+    batch = [
+        {"event_id": f"l{one.id}", "type": "identifier.linked", "borrower_id": one.id, "identifier": one.phone},
+        {"event_id": f"v{one.id}", "type": "identity.verified", "identifier": one.phone, "method": "otp"},
+        {
+            "event_id": f"o{one.id}", "type": "cycle.opened", "borrower_id": one.id, "cycle_id": "CY", "loan_id": f"L{one.id}",
+            "due_date": day(3), "amount_due": 100, "currency": "INR",
+        },
+        {"event_id": f"p{one.id}", "type": "payment.confirmed", "loan_id": f"L{one.id}", "payment_ref": "P", "amount": 40,
+         "currency": "INR"},
+    ]  # fmt: skip
+    results = acme.post("/v1/events/batch", {"events": [e | {"occurred_at": at} for e in batch]})["results"]
+    assert [r["answer"]["borrower_id"] for r in results] == [one.id] * 4
+    assert [r["answer"]["record_version"] for r in results] == [1, 2, 3, 4]
+    assert one.read()["cycle"]["received"] == "40.00"
+
+
+def test_five_hundred_events_fit_in_a_batch(acme: Tenant) -> None:
+    one = acme.borrower()
+    events = [
+        {
+            "event_id": f"{one.id}-{n}",
+            "type": "reminder.sent",
+            "borrower_id": one.id,
+            "occurred_at": ago(hours=2),
+            "channel": "whatsapp",
+            "message_id": f"m-{n % 7}",
+            "outcome": "delivered",
+        }
+        for n in range(500)
+    ]
+    results = acme.post("/v1/events/batch", {"events": events})["results"]
+    assert {r["http_status"] for r in results} <= {200, 202}
+    after = one.read(after=events[-1]["event_id"])
+    assert after["record_version"] == 500
+    assert one.flags()["reminded"]
+
+
+# -- read your writes ---------------------------------------------------------------------------------------------
+
+
+def test_after_names_a_write_and_waits_for_it(borrower: Borrower) -> None:
+    answer = borrower.pays("50")
+    for path in ("", "flags", "briefing", "timeline", "facts"):
+        assert borrower.read(path, after=answer["event_id"])
+    assert borrower.tenant.get("/v1/borrowers", after=answer["event_id"])
+    assert not borrower.resume(after=answer["event_id"])["degraded"]
+
+
+def test_an_id_never_seen_is_not_yet_merged(borrower: Borrower) -> None:
+    borrower.pays("50")
+    answer = borrower.tenant.http.get(f"/v1/borrowers/{borrower.id}/flags", params={"after": "never-seen"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_yet_merged")
+    assert answer.headers["retry-after"] == "1"
+    resumed = borrower.resume(after="never-seen")
+    assert (resumed["found"], resumed["degraded"], resumed["degraded_reason"]) == (False, True, "not_yet_merged")
+    assert resumed["contact"]["allowed"] is False
+    assert resumed["contact"]["reasons"] == ["unknown"]
+    assert resumed["state"] == "opening"
+
+
+def test_a_read_right_after_a_write_has_it_on_both_channels(borrower: Borrower) -> None:
+    """AC-58."""
+    borrower.opens(amount="5000")
+    borrower.says("voice", confirmed(5000))
+    before = borrower.briefing("voice")
+    borrower.pays("1,250.00".replace(",", ""))
+    after = borrower.briefing("whatsapp")
+    assert "1,250" not in before
+    assert "1,250" in after
+    assert "1,250" in borrower.briefing("voice")
+    assert borrower.flags()["payment_confirmed"]
+    assert borrower.resume("whatsapp")["cycle"]["received"] == "1250.00"
+
+
+# -- paging -------------------------------------------------------------------------------------------------------
+
+
+def pages(tenant: Tenant, path: str, **query: Any) -> list[Json]:
+    found: list[Json] = []
+    cursor = None
+    while True:
+        given = query if cursor is None else {**query, "cursor": cursor}
+        page = tenant.http.get(path, params=given).raise_for_status().json()
+        assert len(page["items"]) <= query.get("limit", 50)
+        found += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return found
+
+
+def test_the_time_line_pages_newest_first_without_gaps(borrower: Borrower) -> None:
+    same = ago(hours=1)
+    ids = [borrower.is_sent(occurred_at=same if n % 2 else ago(minutes=n))["event_id"] for n in range(11)]
+    found = pages(borrower.tenant, f"/v1/borrowers/{borrower.id}/timeline", limit=3)
+    assert sorted(i["event_id"] for i in found) == sorted(ids)
+    places = [(i["at"], i["event_id"]) for i in found]
+    assert places == sorted(places, reverse=True)
+
+
+def test_writes_that_come_in_while_paging_move_nothing_that_was_there(borrower: Borrower) -> None:
+    there = {borrower.is_sent(occurred_at=ago(hours=2 + n))["event_id"] for n in range(6)}
+    page = borrower.read("timeline", limit=2)
+    seen = [i["event_id"] for i in page["items"]]
+    while page["next_cursor"]:
+        borrower.is_sent(occurred_at=ago(minutes=1))
+        page = borrower.read("timeline", limit=2, cursor=page["next_cursor"])
+        seen += [i["event_id"] for i in page["items"]]
+    assert len(seen) == len(set(seen))
+    assert set(seen) == there
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "", "W10", "WyJ4Il0", "é"])
+def test_a_cursor_that_is_none_is_named(borrower: Borrower, cursor: str) -> None:
+    borrower.says()
+    for path in (f"/v1/borrowers/{borrower.id}/timeline", "/v1/borrowers", "/v1/ops/set-aside", "/v1/ops/resumes",
+                 "/v1/ops/missing-reports"):  # fmt: skip
+        refused = borrower.tenant.get(path, cursor=cursor, status=422)
+        assert refused["errors"] == [{"field": "cursor", "code": "wrong_type"}], path
+
+
+# -- what can never merge -----------------------------------------------------------------------------------------
+
+
+def set_aside(tenant: Tenant, status: str) -> list[Json]:
+    return pages(tenant, "/v1/ops/set-aside", status=status, limit=200)
+
+
+def test_one_bad_item_does_not_stop_the_line(acme: Tenant) -> None:
+    """AC-72: a row in the embedded log that no merge can take, then more of that borrower and of another."""
+    one, two = acme.borrower(), acme.borrower()
+    event_id = one.says()["event_id"]
+    poison = f"poison-{one.id}"
+    with contextlib.closing(sqlite3.connect(acme.service.folder / "memory.db", timeout=10)) as store:
+        row = store.execute(
+            "SELECT partition, tenant, borrower_id, value, appended_at FROM intake WHERE event_id = ?", (event_id,)
+        ).fetchone()
+        assert row is not None
+        partition, tenant, borrower_id, value, appended_at = row
+        bad = (
+            bytes(value)
+            .replace(event_id.encode(), poison.encode())
+            .replace(b'"outcome":"connected"', b'"outcome":"odd"')
+        )
+        assert bad != bytes(value)
+        with store:
+            store.execute("BEGIN IMMEDIATE")
+            store.execute("UPDATE intake_head SET next_offset = next_offset + 1 WHERE partition = ?", (partition,))
+            (end,) = store.execute("SELECT next_offset FROM intake_head WHERE partition = ?", (partition,)).fetchone()
+            store.execute(
+                "INSERT INTO intake (partition, log_offset, tenant, borrower_id, event_id, value, appended_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (partition, end - 1, tenant, borrower_id, poison, bad, appended_at),
+            )
+    began = time.monotonic()
+    assert two.says()["status"] == "merged"
+    assert one.says()["status"] == "merged"
+    assert time.monotonic() - began < 2
+    (item,) = (i for i in set_aside(acme, "open") if i["event_id"] == poison)
+    assert (item["reason"], item["status"], item["borrower_id"]) == ("cannot_merge", "open", one.id)
+    assert item["detail"]
+    assert item["attempts"] >= 1
+    again = acme.post(f"/v1/ops/set-aside/{item['id']}/retry", None)
+    assert (again["id"], again["status"]) == (item["id"], "open")
+    assert again["attempts"] > item["attempts"]
+    assert one.read()["record_version"] == 2
+    assert one.says()["status"] == "merged"
+
+
+def test_a_conflict_that_is_tried_again_is_refused_and_no_longer_open(borrower: Borrower) -> None:
+    sent = {"event_id": f"sum-{another()}", "conversation_id": "c", "ended_at": ago(minutes=3)}
+    borrower.says(**sent)
+    borrower.says(status=409, summary="other", **sent)
+    acme = borrower.tenant
+    (item,) = (i for i in set_aside(acme, "open") if i["event_id"] == sent["event_id"])
+    assert acme.post(f"/v1/ops/set-aside/{item['id']}/retry", None)["status"] == "refused"
+    assert sent["event_id"] not in [i["event_id"] for i in set_aside(acme, "open")]
+    assert sent["event_id"] in [i["event_id"] for i in set_aside(acme, "refused")]
+
+
+@pytest.mark.parametrize("number", ["0", "99999999", "x", "1e3", "-1"])
+def test_nothing_set_aside_under_a_number_is_not_found(acme: Tenant, number: str) -> None:
+    assert acme.post(f"/v1/ops/set-aside/{number}/retry", None, status=404)["code"] == "not_found"
+
+
+# -- what the wire can carry --------------------------------------------------------------------------------------
+
+
+def test_a_nul_in_a_text_is_repaired_and_its_neighbours_are_stored(acme: Tenant) -> None:
+    """AC-46."""
+    one = acme.borrower()
+    for text in ("first", "pay\0ment on 2 Feb", "third"):
+        answer = one.says(summary=text)
+        assert warned(answer) == ({"text_repaired"} if "\0" in text else set())
+    stored = [item["entry"]["summary"] for item in one.timeline()]
+    assert sorted(stored) == ["first", "pay\ufffdment on 2 Feb", "third"]
+    assert "\0" not in json.dumps(one.read(), ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"disposition": "a\0b"},
+        {"commitment": {"quote": "a\0b", "amount": 5}},
+        {"turns": [{"speaker": "borrower", "text": "a\0b"}]},
+        {"extra": {"note": "a\0b", "deep": [{"k\0": "\0"}]}},
+        {"agent": "a\0b"},
+    ],
+    ids=["disposition", "quote", "turns", "extra", "agent"],
+)
+def test_a_nul_anywhere_is_never_a_fault_of_ours(borrower: Borrower, fields: Json) -> None:
+    answer = borrower.says(**fields)
+    assert "text_repaired" in warned(answer)
+    assert "\\u0000" not in json.dumps([borrower.read(), borrower.timeline(), borrower.briefing()])
+
+
+def test_a_nul_in_an_id_is_refused_by_name(borrower: Borrower) -> None:
+    refused = borrower.says(conversation_id="a\0b", status=422)
+    assert refused["errors"] == [{"field": "conversation_id", "code": "bad_id"}]
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\ude00", "a\\ud83d\\ud83db"])
+def test_half_an_emoji_is_replaced_and_every_later_read_is_utf8(borrower: Borrower, half: str) -> None:
+    """AC-47."""
+    body = json.dumps(
+        {
+            "borrower_id": borrower.id,
+            "channel": "whatsapp",
+            "conversation_id": f"c-{another()}",
+            "ended_at": ago(minutes=1),
+            "outcome": "connected",
+            "summary": "ok done HALF",
+            "facts": [{"kind": "request", "text": "ok HALF", "confidence": 0.9}],
+            "extra": {"notes": ["HALF"]},
+        }
+    ).replace("HALF", half)
+    answer = borrower.tenant.raw("/v1/summaries", body.encode())
+    assert answer.status_code == 200
+    assert "text_repaired" in warned(answer.json())
+    for path in ("", "/timeline", "/briefing", "/facts", "/export"):
+        read = borrower.tenant.http.get(f"/v1/borrowers/{borrower.id}{path}")
+        assert read.status_code == 200
+        assert "\ud83d" not in read.content.decode("utf-8")
+        assert "\\ud83d" not in read.content.decode("utf-8").lower()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+@pytest.mark.parametrize(
+    "place",
+    ['"commitment":{{"amount":{}}}', '"extra":{{"x":[{}]}}', '"revision":{}'],
+    ids=["amount", "extra", "revision"],
+)
+def test_what_is_no_number_is_refused_and_nothing_is_stored(borrower: Borrower, number: str, place: str) -> None:
+    """AC-48."""
+    body = (
+        f'{{"borrower_id":"{borrower.id}","channel":"voice","conversation_id":"c","ended_at":"{ago(minutes=1)}",'
+        f"{place.format(number)}}}"
+    )
+    answer = borrower.tenant.raw("/v1/summaries", body.encode())
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
+    assert borrower.read(status=404)["code"] == "unknown_borrower"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{", b"[1,2", b'{"a":1,"a":2}', b'{"channel":"\xff"}', b"\xef\xbb\xbf{}x", b"'{}'", b"{}{}", b'{"a":01}'],
+)
+def test_what_is_no_json_is_told_so(acme: Tenant, raw: bytes) -> None:
+    answer = acme.raw("/v1/summaries", raw)
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
+
+
+def test_a_conversation_named_by_a_number_alone_is_kept(acme: Tenant) -> None:
+    one = acme.borrower()
+    answer = acme.summary(identifier=phone(one.number))
+    assert answer["borrower_id"].startswith("~phone:")
