@@ -57,10 +57,18 @@ def _id(value: object) -> str:
     return text
 
 
-def _borrower_id(value: object) -> str:
+def _any_borrower_id(value: object) -> str:
+    """Of a real borrower or a provisional one, whose id starts with `~`."""
     text = _id(value)
-    if text[0] == "~" or not _FORBIDDEN_IN_BORROWER_ID.isdisjoint(text):
-        raise PydanticCustomError("bad_id", "a borrower id has none of / \\ ? # % | and does not start with ~")
+    if not _FORBIDDEN_IN_BORROWER_ID.isdisjoint(text):
+        raise PydanticCustomError("bad_id", "a borrower id has none of / \\ ? # % |")
+    return text
+
+
+def _borrower_id(value: object) -> str:
+    text = _any_borrower_id(value)
+    if text[0] == "~":
+        raise PydanticCustomError("bad_id", "a borrower id does not start with ~")
     return text
 
 
@@ -208,6 +216,8 @@ def _one_of(*words: str) -> BeforeValidator:
 
 Id = Annotated[str, BeforeValidator(_id)]
 BorrowerId = Annotated[str, BeforeValidator(_borrower_id)]
+AnyBorrowerId = Annotated[str, BeforeValidator(_any_borrower_id)]
+"""What a read may name: a provisional borrower keeps answering under its id (API 1)."""
 Instant = Annotated[datetime, BeforeValidator(instant)]
 Day = Annotated[date, BeforeValidator(_day)]
 DayAsSaid = Annotated[str, BeforeValidator(_day_as_said)]

@@ -26,7 +26,7 @@ from service.policy import Policy
 from service.reading import Known
 from service.resuming import merged_within
 from statemachine.conclusions import STAGES, Cycle, KnownFact
-from statemachine.entries import HOLD_KINDS, Channel, Day, Id, Named
+from statemachine.entries import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id, Named
 from statemachine.ladder import RUNGS
 from statemachine.state import UnknownLoan as NoSuchLoan
 
@@ -100,7 +100,7 @@ class OfList(OfPage):
 
 
 class _InPath(Parameters):
-    borrower_id: Id
+    borrower_id: AnyBorrowerId
 
 
 def path_id(call: Call) -> str:
@@ -281,7 +281,7 @@ async def paged(call: Call, look: Any) -> records.Page:
 class Lookup(Named):
     """Who it is about; an id of a provisional borrower too."""
 
-    borrower_id: Id | None = None
+    borrower_id: AnyBorrowerId | None = None
 
 
 @call(

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from service.calls import Call, answered, call, routes
 from service.resuming import Request, resume
-from statemachine.entries import Channel, Direction, Frozen, Id, Identifier
+from statemachine.entries import AnyBorrowerId, Channel, Direction, Frozen, Id, Identifier
 
 router = routes("resume")
 
@@ -28,7 +28,7 @@ class ResumeRequest(Frozen):
 
     channel: Channel
     direction: Direction = "outbound"
-    borrower_id: Id | None = None
+    borrower_id: AnyBorrowerId | None = None
     identifier: Identifier | None = None
     loan_id: Id | None = None
     wait_ms: Annotated[int, BeforeValidator(_wait)] = 0
