@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -294,6 +295,54 @@ async def test_what_was_durable_and_not_merged_is_merged_after_a_restart(tmp_pat
         assert (await service.version("B-1"), await service.version("B-2")) == (1, 1)
         assert not await service.look(records.is_behind, "B-1")
         assert (await service.append(promise("c-3", borrower_id="B-1")))[0].offset >= 1
+
+
+POSTS_UNTIL_KILLED = """
+import asyncio, pathlib, sys
+from tests.service.embedded import embedded, linked, promise
+
+async def main():
+    async with embedded(pathlib.Path(sys.argv[1])) as service:
+        async def post(number):
+            for count in range(10_000):
+                phone = f"+9190000000{count % 60:02}"
+                bodies = [promise(f"c-{sys.argv[2]}-{number}-{count}", identifier={"kind": "phone", "value": phone})]
+                if count % 7 == 3:
+                    bodies.append(linked(f"l-{sys.argv[2]}-{number}-{count}", f"B-{count % 5}", phone))
+                for outcome in await service.post(*bodies):
+                    print("told", outcome.event_id, outcome.status, flush=True)
+        await asyncio.gather(*(post(number) for number in range(8)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.process
+async def test_after_a_kill_everything_that_was_answered_is_there_once(tmp_path: Path) -> None:
+    """Three lives of one file, each ended at some moment of its work."""
+    path = tmp_path / "test.db"
+    told: list[str] = []
+    for life in range(3):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", POSTS_UNTIL_KILLED, str(path), str(life), stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        while len(told) < 40 * (life + 1) + 3 * life:
+            line = (await process.stdout.readline()).decode().split()
+            assert line, "it ended by itself"
+            if line[0] == "told":
+                assert line[2] == "merged"
+                told.append(line[1])
+        process.kill()
+        await process.wait()
+    async with embedded(path) as service:
+        await service.settled()
+        journalled = [row[0] for row in await service.journal("event_id")]
+        assert set(told) <= set(journalled)
+        assert len(journalled) == len(set(journalled))
+        await assert_records_are_the_fold_of_the_journal(service)
+        quick = await service.database.read(lambda c: c.exec_driver_sql("PRAGMA integrity_check").scalar())
+        assert quick == "ok"
 
 
 async def test_the_cache_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
