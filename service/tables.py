@@ -119,7 +119,8 @@ class IdentifierLink(_Rows, table=True):
     """An identifier that is linked to a borrower now."""
 
     __tablename__ = "identifier"
-    __table_args__ = (Index("identifier_of_borrower", "tenant", "borrower_id"),)
+    # It holds all columns: SQLite would read all of a tenant's rows rather than go from an index to the table.
+    __table_args__ = (Index("identifier_of_borrower", "tenant", "borrower_id", "kind", "value"),)
 
     tenant: str = Field(primary_key=True)
     kind: str = Field(primary_key=True)
@@ -131,7 +132,7 @@ class Loan(_Rows, table=True):
     """Whose loan it is, by `cycle.opened`."""
 
     __tablename__ = "loan"
-    __table_args__ = (Index("loan_of_borrower", "tenant", "borrower_id"),)
+    __table_args__ = (Index("loan_of_borrower", "tenant", "borrower_id", "loan_id"),)
 
     tenant: str = Field(primary_key=True)
     loan_id: str = Field(primary_key=True)

@@ -88,7 +88,7 @@ def upgrade() -> None:
         sa.Column("borrower_id", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "kind", "value", "borrower_id"),
     )
-    op.create_index("identifier_of_borrower", "identifier", ["tenant", "borrower_id"], unique=False)
+    op.create_index("identifier_of_borrower", "identifier", ["tenant", "borrower_id", "kind", "value"], unique=False)
 
     op.create_table(
         "intake",
@@ -177,7 +177,7 @@ def upgrade() -> None:
         sa.Column("borrower_id", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "loan_id", "borrower_id"),
     )
-    op.create_index("loan_of_borrower", "loan", ["tenant", "borrower_id"], unique=False)
+    op.create_index("loan_of_borrower", "loan", ["tenant", "borrower_id", "loan_id"], unique=False)
 
     op.create_table(
         "permit",

@@ -1,0 +1,40 @@
+"""No statement of a hot path reads all of a tenant's rows: each finds its rows in an index, by more than the tenant."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from service import keys, records, resumes, writer
+from service.database import Prepared, migrate
+from service.intake import table_log
+
+MODULES = (keys, records, resumes, table_log, writer)
+SMALL = ("intake_head", "writer_partition")
+"""Tables with a row for each partition."""
+
+
+def _prepared() -> Iterator[tuple[str, Prepared]]:
+    for module in MODULES:
+        for name, value in vars(module).items():
+            found = value.values() if isinstance(value, dict) else [value]
+            yield from ((f"{module.__name__}.{name}", p) for p in found if isinstance(p, Prepared))
+
+
+async def test_a_prepared_statement_finds_its_rows_in_an_index(tmp_path: Path) -> None:
+    await migrate(tmp_path / "memory.db")
+    slow = []
+    with sqlite3.connect(tmp_path / "memory.db") as connection:
+        for name, statement in _prepared():
+            ready = statement._prepare()
+            steps = connection.execute(f"EXPLAIN QUERY PLAN {ready.sql}", [None] * len(ready.order)).fetchall()
+            slow += [(name, step) for *_, step in steps if not _is_quick(step)]
+    assert not slow
+
+
+def _is_quick(step: str) -> bool:
+    if any(f" {table}" in step for table in SMALL):
+        return True
+    return step.startswith("SEARCH") and not re.search(r"\(tenant=\?\)", step)
