@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import click
 import structlog
+import uvloop
 
 from channels import CHANNELS
 from service import policy as policies_file
@@ -73,7 +74,7 @@ def serve() -> None:
     """The API; without Kafka also the writer, in the same process."""
     settings, policies = _configured()
     _log_to_stderr(settings.log_level)
-    asyncio.run(_serve(settings, policies))
+    uvloop.run(_serve(settings, policies))
 
 
 async def _serve(settings: Settings, policies: Policies) -> None:
@@ -87,7 +88,7 @@ def demo(stay: bool) -> None:
     """Plays one borrower's story through the API, step by step, on dates shifted to now."""
     settings, policies = _configured()
     _log_to_stderr("ERROR")
-    asyncio.run(_demo(settings, _contact_at_any_hour(policies), stay))
+    uvloop.run(_demo(settings, _contact_at_any_hour(policies), stay))
 
 
 async def _demo(settings: Settings, policies: Policies, stay: bool) -> None:
