@@ -74,7 +74,7 @@ WORLD_BACKOFF_LIMIT_SECONDS: Final = 5.0
 REFOLDS: Final = 20  # of one batch whose records moved under it
 CACHE_BYTES: Final = 16 << 20  # of canonical bytes; as objects they are some ten times that
 OUTCOMES_KEPT: Final = 10_000  # told and not asked for, and asked for and not told
-LAST_ENTRY_DIGITS: Final = 32
+SHORT_HASH_DIGITS: Final = 32
 
 log = structlog.get_logger("service.writer")
 
@@ -209,8 +209,12 @@ def take_fence(connection: Connection, log_: IntakeLog, partition: int, owner: s
 
 
 def _entry_mark(logged: Logged) -> str:
-    """By which the last merged entry is known again."""
-    return hashlib.sha256(logged.value).hexdigest()[:LAST_ENTRY_DIGITS]
+    """By which the last merged entry is known again: whose it is and its id, for its words may be forgotten."""
+    return _short_hash("\n".join((logged.tenant, logged.borrower_id, logged.event_id)).encode("utf-8", "replace"))
+
+
+def _short_hash(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()[:SHORT_HASH_DIGITS]
 
 
 # -- a record while it is worked on ------------------------------------------------------------------------------------
@@ -931,7 +935,7 @@ def _aside(item: _Item, detail: str) -> Aside:
         value=logged.value,
         borrower_id=_storable(opened.entry.stamps.borrower_id if opened else logged.borrower_id),
         event_id=_storable(opened.entry.event_id if opened else logged.event_id),
-        body_hash=item.body_hash or _entry_mark(logged),
+        body_hash=item.body_hash or _short_hash(logged.value),
         attempts=max(1, item.tries),
     )
 

@@ -634,7 +634,7 @@ async def _left(service: Embedded, **changes: Any) -> str:
     [
         "UPDATE intake_head SET identity = 'table:another:crc32'",
         "UPDATE intake_head SET next_offset = 1",
-        "UPDATE intake SET value = CAST('{}' AS BLOB)",
+        "UPDATE intake SET event_id = 'another'",
         "DELETE FROM intake",
         "UPDATE writer_partition SET partition_count = 2",
     ],
@@ -643,6 +643,15 @@ async def test_a_log_that_is_not_the_one_we_left_stops_the_partition(tmp_path: P
     async with embedded(tmp_path / "test.db", partitions=1) as service:
         assert "stopped" in await _left(service, change=change)
         assert await service.version("B-1") == 2
+
+
+async def test_a_log_whose_words_were_forgotten_is_the_one_we_left(tmp_path: Path) -> None:
+    async with embedded(tmp_path / "test.db", partitions=1) as service:
+        await service.post(promise(borrower_id="B-1"))
+        await service.database.write(lambda c: c.exec_driver_sql("UPDATE intake SET value = CAST('{}' AS BLOB)"))
+        await service.stop_writing()
+        service.write()
+        assert statuses(await service.post(promise("c-2", borrower_id="B-1"))) == ["merged"]
 
 
 async def test_a_log_that_was_trimmed_is_the_one_we_left(tmp_path: Path) -> None:
