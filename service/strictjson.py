@@ -95,6 +95,11 @@ def dump_as_sent(value: object) -> bytes:
     return _EXACT_ENCODER.encode(value)
 
 
+def as_sent(value: object) -> msgspec.Raw:
+    """A part of an answer that gives back what was posted, in the form of `dump_as_sent`, for `dump` to put in its place."""
+    return msgspec.Raw(dump_as_sent(value))
+
+
 # -- the hooks of the scanner ------------------------------------------------------------------------------------------
 
 _BEYOND: Final = f"a number has an exponent beyond {EXPONENT_LIMIT}"

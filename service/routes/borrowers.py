@@ -25,6 +25,7 @@ from service.narrative import narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
 from service.resuming import merged_within
+from service.strictjson import as_sent
 from statemachine.conclusions import STAGES, Cycle, KnownFact
 from statemachine.entries import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id, Named
 from statemachine.ladder import RUNGS
@@ -170,7 +171,10 @@ async def get_borrower(call: Call) -> Response:
             "holds": state.holds,
             "opt_outs": state.opt_outs,
             "contact_attempts": cycle.contact_attempts,
-            "conversations": {c: {k: v for k, v in b.items() if k not in ("turns", "extra")} for c, b in told.items()},
+            "conversations": {
+                channel: as_sent({name: value for name, value in body.items() if name not in ("turns", "extra")})
+                for channel, body in told.items()
+            },
             "facts": [fact_answer(f) for f in state.facts],
             "narrative": narrative(state, cycle, now=now).text if handed_out else "",
             "unplaced_payments": state.unplaced_payments,

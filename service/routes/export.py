@@ -11,6 +11,7 @@ from service import records
 from service.calls import Call, answered, call, routes
 from service.narrative import narrative
 from service.routes.borrowers import OfNothing, fact_answer, known
+from service.strictjson import as_sent
 
 router = routes("export")
 
@@ -30,6 +31,7 @@ async def export_borrower(call: Call) -> Response:
         return records.export(conn, call.tenant, one.borrower_id)
 
     kept = await call.parts.database.read_slow(look)
+    entries = [entry | {"entry": as_sent(entry["entry"])} for entry in kept["entries"]]
     return answered(
         {
             "borrower_id": one.borrower_id,
@@ -43,5 +45,6 @@ async def export_borrower(call: Call) -> Response:
             "facts": [fact_answer(f) for f in state.facts],
             "narrative": narrative(state, cycle, now=now).text,
             **kept,
+            "entries": entries,
         }
     )

@@ -257,6 +257,12 @@ def test_what_a_client_sent_goes_back_digit_for_digit() -> None:
     assert strictjson.dump_as_sent(parse(raw)[0]) == raw
 
 
+def test_what_was_posted_keeps_its_numbers_inside_an_answer_in_which_money_is_text() -> None:
+    posted = parse(b'{"confidence":0.90,"extra":[1.50]}')[0]
+    answer = {"amount": Decimal("5.00"), "entry": strictjson.as_sent(posted)}
+    assert strictjson.dump(answer) == b'{"amount":"5.00","entry":{"confidence":0.90,"extra":[1.50]}}'
+
+
 @pytest.mark.parametrize("write", [strictjson.dump, strictjson.dump_as_sent])
 def test_no_answer_holds_nan_or_half_a_sign(write: object) -> None:
     for value in (Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), "\ud83d"):
