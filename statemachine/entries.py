@@ -300,8 +300,9 @@ class Commitment(Frozen):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was captured: no terms, no words and no status."""
-        return not any((self.amount, self.due_date, self.status, self.amount_said, self.due_date_said, self.quote))
+        """Nothing was captured: no terms, no words and no status, or the status that says so."""
+        captured = (self.amount, self.due_date, self.status, self.amount_said, self.due_date_said, self.quote)
+        return self.status == "none" or not any(captured)
 
 
 class PaymentClaim(Frozen):

@@ -89,7 +89,7 @@ class _Anchor:
 
 def _promise(summary: Summary, anchor: _Anchor) -> tuple[PromiseTerms | None, ClaimSaid | None]:
     said_so = summary.commitment
-    if said_so is None or said_so.is_empty or said_so.status == "none":
+    if said_so is None or said_so.is_empty:
         return None, None
     if not _stands(said_so.quote, summary.turns, "commitment.quote", anchor):
         return None, None
