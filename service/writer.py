@@ -840,8 +840,9 @@ def _check_rungs(before: BorrowerState, after: BorrowerState) -> None:
         return  # what names no loan counts in every loan's implicit cycle, so a new loan moves it
     now = {(c.loan_id, c.cycle_id): c for c in after.cycles}
     for then in before.cycles:
+        # A cycle of which a lower revision alone had told is gone when a higher one names another: no rung stood in it.
         since = now.get((then.loan_id, then.cycle_id))
-        if since is None or RUNGS.index(since.rung) < RUNGS.index(then.rung):
+        if RUNGS.index(since.rung if since else "none") < RUNGS.index(then.rung):
             raise InvariantBroken("a summary lowered a rung")
 
 
