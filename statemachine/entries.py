@@ -33,9 +33,10 @@ EVENT_AMOUNT_DIGITS = 18
 YEAR_OF_FILLERS = 2000
 """Stamps before this year are fillers of telephony systems, not times (DESIGN 3)."""
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,6})?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,6})?", re.ASCII)
+_NUMERAL = re.compile(r"\+?\d+(\.\d+)?", re.ASCII)
 _FORBIDDEN_IN_BORROWER_ID = frozenset("/\\?#%|")
 
 
@@ -130,6 +131,8 @@ def decimal_of(text: str) -> Decimal | None:
 def _amount(value: object) -> Decimal:
     """An amount in an event: a decimal above zero, else `wrong_type` (API 14)."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise PydanticCustomError("wrong_type", "an amount is a decimal above zero")
+    if isinstance(value, str) and not _NUMERAL.fullmatch(value):
         raise PydanticCustomError("wrong_type", "an amount is a decimal above zero")
     try:
         amount = Decimal(str(value))
