@@ -35,10 +35,10 @@ class Story:
     key: str
     say: Callable[[str], None] = print
     run: str = field(default_factory=lambda: secrets.token_hex(3))
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
     steps: int = 0
 
     def __post_init__(self) -> None:
-        self.now = datetime.now(UTC)
         self.borrower = f"B-{self.run}"
         self.loan = f"LN-{self.run}"
         self.phone = f"+9190000{int(self.run, 16) % 100_000:05d}"
@@ -110,9 +110,7 @@ def play(story: Story) -> None:
 
 
 def _a_cycle_is_open(s: Story) -> None:
-    s.step(
-        "The lender opens November's due", f"Loan {s.loan}, INR 12,500, due {_day(s.due)}; her number is linked to her."
-    )
+    s.step("The lender opens a due", f"Loan {s.loan}, INR 12,500, due {_day(s.due)}; her number is linked to her.")
     s.event(
         "cycle.opened", s.ago(days=10), cycle_id="this-month", loan_id=s.loan, due_date=s.due.isoformat(),
         amount_due=AMOUNT, currency="INR",
@@ -184,7 +182,7 @@ def _she_agrees_to_the_read_back(s: Story) -> None:
 
 def _a_fuzzy_chat_later(s: Story) -> None:
     s.step("A fuzzy chat", "Later she writes that she will see. A weaker, later word does not undo a stronger one.")
-    s.post(
+    status, answer = s.post(
         "/v1/summaries",
         {
             "borrower_id": s.borrower,
@@ -196,6 +194,7 @@ def _a_fuzzy_chat_later(s: Story) -> None:
             "commitment": {"status": "proposed"},
         },
     )
+    s.expect("the answer", (status, answer["status"]), (200, "merged"))
     promise = s.get(f"/v1/borrowers/{s.borrower}")["commitment"]
     s.expect("the promise", promise["status"], "confirmed")
     s.seen("still confirmed; the briefing tells the chat as said later")
