@@ -195,10 +195,8 @@ async def test_a_client_that_keeps_talking_is_not_listened_to_for_ever(monkeypat
 
 
 async def test_a_client_that_asks_before_it_sends_is_not_waited_for() -> None:
-    began = time.perf_counter()
-    wire = await Wire(headers=announcing(2 * MIB, (b"expect", b"100-continue"))).through(Edge(never))
-    assert wire.status == 413
-    assert time.perf_counter() - began < 1
+    wire = await Wire(part(b"x"), headers=announcing(2 * MIB, (b"expect", b"100-continue"))).through(Edge(never))
+    assert (wire.status, len(wire.left)) == (413, 1)
 
 
 async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,9 +434,8 @@ def port() -> Iterator[int]:
         yield number
 
 
-def talk(port: int, head: str, parts: Iterator[bytes], listening: bool) -> tuple[int, bytes, float]:
-    """Status, body, and seconds. `listening`: stops sending as soon as an answer comes."""
-    began = time.monotonic()
+def talk(port: int, head: str, parts: Iterator[bytes], listening: bool) -> tuple[int, bytes]:
+    """Status and body. `listening`: stops sending as soon as an answer comes."""
     with socket.create_connection(("127.0.0.1", port), 20) as connection:
         connection.sendall(f"POST {head}\r\nHost: test\r\n\r\n".encode())
         for piece in parts:
@@ -450,7 +447,7 @@ def talk(port: int, head: str, parts: Iterator[bytes], listening: bool) -> tuple
             got += chunk
             if got.endswith(b"}"):
                 break
-    return int(got.split(b" ", 2)[1]), got.partition(b"\r\n\r\n")[2], time.monotonic() - began
+    return int(got.split(b" ", 2)[1]), got.partition(b"\r\n\r\n")[2]
 
 
 def plain(size: int) -> Iterator[bytes]:
@@ -472,14 +469,13 @@ def chunked(size: int) -> Iterator[bytes]:
 def test_a_client_with_too_much_to_say_reads_its_refusal(
     port: int, how: str, parts: Callable[[int], Iterator[bytes]], close: str, listening: bool
 ) -> None:
-    status, body, seconds = talk(port, f"/v1/read HTTP/1.1\r\n{how}{close}", parts(3 * MIB), listening)
+    status, body = talk(port, f"/v1/read HTTP/1.1\r\n{how}{close}", parts(3 * MIB), listening)
     assert (status, json.loads(body)["code"]) == (413, "too_large")
-    assert seconds < edge.DRAIN_LIMIT_SECONDS + 3
 
 
 def test_what_is_within_the_limit_is_read_from_a_socket(port: int) -> None:
     for how, parts in ((f"Content-Length: {MIB}", plain), ("Transfer-Encoding: chunked", chunked)):
-        status, body, _ = talk(port, f"/v1/read HTTP/1.1\r\n{how}", parts(MIB), False)
+        status, body = talk(port, f"/v1/read HTTP/1.1\r\n{how}", parts(MIB), False)
         assert (status, json.loads(body)) == (200, {"size": MIB})
 
 

@@ -1,7 +1,6 @@
 """Screening: each rule's own sentences, who is taken to speak, and the laws every text obeys."""
 
 import re
-import time
 from decimal import Decimal
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statemachine.screening import RULES, Rule, as_quotation, claims_sent, instructs, screened
+from tests.work import grows_linearly
 
 WORDS = {"twelve": 12, "thousand": 1000, "four": 4, "hundred": 100, "two": 2, "three": 3, "seven": 7, "saat": 7}
 PROMISED = frozenset({Decimal("12500")})
@@ -325,8 +325,9 @@ def test_quoting_twice_changes_nothing_and_claims_never_fail(prose: str) -> None
     ],
 )
 def test_the_longest_prose_is_read_in_linear_time(unit: str) -> None:
-    prose = (unit * 20_000)[:20_000]
-    started = time.perf_counter()
-    screened(prose, amounts_allowed=PROMISED, numbers=numbers)
-    claims_sent(prose)
-    assert time.perf_counter() - started < 2
+    def read(characters: int) -> None:
+        prose = (unit * characters)[:characters]
+        screened(prose, amounts_allowed=PROMISED, numbers=numbers)
+        claims_sent(prose)
+
+    assert grows_linearly(read, 2_000)
