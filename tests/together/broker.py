@@ -25,7 +25,7 @@ from typing import Protocol
 import pytest
 
 KAFKA = Path(__file__).parents[2] / "docker" / "kafka"
-NAMED = "BORROWER_MEMORY_TEST_KAFKA"
+NAMED = "TEST_KAFKA"
 
 CONNECT_SECONDS = 2.0
 UP_SECONDS = 150

@@ -28,7 +28,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-NAMED = "BORROWER_MEMORY_TEST_POSTGRES"
+NAMED = "TEST_POSTGRES"
 OLDEST = 15
 PROGRAMS = ("initdb", "postgres", "psql")
 # Debian, Red Hat, Homebrew on either kind of processor. What is on the PATH comes before them.

@@ -59,7 +59,7 @@ class TestOneBroker:
         found, way = broker.started(tmp_path)
         assert found is not None
         assert found.bootstrap == one.bootstrap
-        assert way == "named in BORROWER_MEMORY_TEST_KAFKA"
+        assert way == "named in TEST_KAFKA"
         found.close()
         assert one.members() == {1}, "closing ends only what is ours"
 
@@ -67,7 +67,7 @@ class TestOneBroker:
         monkeypatch.delenv("JAVA_HOME", raising=False)
         assert broker.started(tmp_path, ours=True) == (
             None,
-            "the broker of BORROWER_MEMORY_TEST_KAFKA is not ours to break; no docker on the PATH; "
+            "the broker of TEST_KAFKA is not ours to break; no docker on the PATH; "
             "no Java 17 or newer on the PATH",
         )
 
@@ -152,7 +152,7 @@ class TestPostgres:
         monkeypatch.setenv(postgres.NAMED, server.url)
         found, way = postgres.started()
         assert found is not None
-        assert way == "named in BORROWER_MEMORY_TEST_POSTGRES"
+        assert way == "named in TEST_POSTGRES"
         found.close()
         assert server.answers(), "closing ends only what is ours"
         with pytest.raises(AssertionError, match="not ours to break"):
