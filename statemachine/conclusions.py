@@ -57,6 +57,9 @@ class Flag:
     evidence: Evidence | None
 
 
+NOT_YET = Flag(False, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """ "I have paid": to be checked before asking again, never a payment."""

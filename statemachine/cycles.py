@@ -20,13 +20,15 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
-from statemachine.conclusions import Cycle, Evidence, Flag, Payment, Promise, PromiseOutcome, Status
+from statemachine.conclusions import NOT_YET, Claim, Cycle, Evidence, Flag, Payment, Promise, PromiseOutcome, Status
 from statemachine.ladder import differs, names_terms, rung_of, strength
 from statemachine.money import quantised
 from statemachine.record import (
     CommitmentSaid,
+    ConversationTold,
     CycleBegun,
     CycleEnded,
+    Element,
     Key,
     MessageReported,
     PaymentMade,
@@ -42,6 +44,7 @@ STANDING_OUTCOMES = ("sent", "delivered", "read")
 _RANK = {"attempted": 0, "sent": 1, "failed": 2, "delivered": 3, "read": 4}
 ZERO = Decimal(0)
 _FAR = datetime.max.replace(tzinfo=UTC)
+DAYS_KEPT = 4_096
 
 
 # -- attribution ---------------------------------------------------------------------------------------------
@@ -51,16 +54,13 @@ _FAR = datetime.max.replace(tzinfo=UTC)
 class Opening:
     """A cycle's opening: the earliest statement opens it, the newest gives date and amount."""
 
+    ref: Ref
     loan_id: str
     cycle_id: str
     key: Key
     due_date: date
     amount_due: Decimal
     currency: str
-
-    @property
-    def ref(self) -> Ref:
-        return (self.loan_id, self.cycle_id)
 
 
 class Calendar:
@@ -84,12 +84,10 @@ class Calendar:
         if cycle_id is not None:
             return (self._named(loan_id, cycle_id, at),)
         if loan_id is not None:
-            opened = [o for o in self.by_loan.get(loan_id, ()) if o.key[0] <= at]
-            return (opened[-1].ref if opened else (loan_id, None),)
-        opened = [o for o in self.openings if o.key[0] <= at]
-        if opened:
-            return (opened[-1].ref,)
-        return ((None, None), *((loan, None) for loan in sorted(self.loans)))
+            opened = _last_by(at, self.by_loan.get(loan_id, ()))
+            return (opened.ref if opened else (loan_id, None),)
+        opened = _last_by(at, self.openings)
+        return (opened.ref,) if opened else ((None, None), *((loan, None) for loan in sorted(self.loans)))
 
     def place_payment(self, loan_id: str | None, cycle_id: str | None, at: datetime) -> tuple[Ref, ...]:
         """As `place`; but a payment that names no loan counts in no implicit cycle while several loans are known."""
@@ -100,8 +98,8 @@ class Calendar:
         if loan_id is not None:
             return (loan_id, cycle_id)
         alike = [o for o in self.openings if o.cycle_id == cycle_id]
-        opened = [o for o in alike if o.key[0] <= at]
-        return opened[-1].ref if opened else alike[0].ref if alike else (None, cycle_id)
+        opened = _last_by(at, alike)
+        return opened.ref if opened else alike[0].ref if alike else (None, cycle_id)
 
     def current(self, loan_id: str | None, is_open: Callable[[Ref], bool]) -> Ref:
         """What a read means (DESIGN 6): the loan's cycle last opened; without a loan, the newest still open one."""
@@ -114,9 +112,17 @@ class Calendar:
         return (next(iter(self.loans)), None) if len(self.loans) == 1 else (None, None)
 
 
+def _last_by(at: datetime, openings: Sequence[Opening]) -> Opening | None:
+    """The last of these, in the order of their times, that had opened by then."""
+    for opening in reversed(openings):
+        if opening.key[0] <= at:
+            return opening
+    return None
+
+
 def _opening(ref: Ref, stated: Sequence[CycleBegun]) -> Opening:
-    first, last = min(stated, key=lambda e: e.key), max(stated, key=lambda e: e.key)
-    return Opening(first.loan_id, first.cycle_id, first.key, last.due_date, last.amount_due, last.currency)
+    first, last = min(stated, key=_key), max(stated, key=_key)
+    return Opening(ref, first.loan_id, first.cycle_id, first.key, last.due_date, last.amount_due, last.currency)
 
 
 # -- what a cycle holds --------------------------------------------------------------------------------------
@@ -133,6 +139,7 @@ class Holding:
     closings: list[CycleEnded] = field(default_factory=list)
     breaks: list[PromiseFailed] = field(default_factory=list)
     withdrawals: list[PromiseWithdrawn] = field(default_factory=list)
+    claims: list[ConversationTold] = field(default_factory=list)
     contact_made: bool = False
     reached_inform: bool = False
     contact_attempts: int = 0
@@ -150,7 +157,7 @@ def payments_of(
         back[reversal.payment_ref].append(reversal)
     result = []
     for ref in sorted(stated):
-        newest = max(stated[ref], key=lambda e: e.key)
+        newest = max(stated[ref], key=_key)
         reversals = [u for u in back[ref] if u.currency in (None, newest.currency)]
         returned = sum((newest.amount if u.amount is None else u.amount for u in reversals), ZERO)
         others = {e.amount for e in stated[ref]} - {newest.amount}
@@ -168,6 +175,7 @@ def payments_of(
     return result
 
 
+@lru_cache(maxsize=DAYS_KEPT)
 def end_of_day(day: date, zone: str) -> datetime:
     """The first instant after a date in a zone, in UTC: a due date is past from then on."""
     if day >= date(9999, 12, 30):
@@ -193,7 +201,7 @@ def conclude(
     currency: str,
     lost_up_to: datetime | None,
 ) -> Cycle:
-    """All that is known of one cycle but its claim and stage of words; `lost_up_to` is the newest evidence let go."""
+    """All that is known of one cycle; `lost_up_to` is the newest evidence of its loan that was let go."""
     currency = opening.currency if opening else _currency_of(holding, currency)
     payments = [p for p in holding.payments if p.currency == currency]
     fate = _fate(holding, payments, opening, zone)
@@ -207,12 +215,12 @@ def conclude(
         status = "unknown"
     elif paid:
         status = "paid"
-    elif _is_closed(holding):
+    elif holding.closings and _is_closed(holding):
         status = "closed"
-    last_break = fate.broken_at[-1] if fate.broken_at else None
-    reminded, link = (_message_flag(holding.messages, a, last_break) for a in ("reminder", "payment_link"))
+    standing = _standing(holding.messages, fate.broken_at[-1] if fate.broken_at else None)
+    reminded, link = _message_flag(standing, "reminder"), _message_flag(standing, "payment_link")
     promise = _promise(force, payments, opening, now, zone) if force else None
-    counters = [c for c in fate.alive if force and _is_counter(c, force)]
+    counters = [c for c in fate.alive if _is_counter(c, force)] if force and len(fate.alive) > 1 else []
     stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
     overdue_at = None
     if promise and promise.due_date and promise.outcome in ("open", "partly_kept"):
@@ -231,10 +239,10 @@ def conclude(
         stage=stage,
         promise=promise,
         counter_proposals=tuple(
-            _promise(c, payments, opening, now, zone) for c in sorted(counters, key=_time, reverse=True)
+            [_promise(c, payments, opening, now, zone) for c in sorted(counters, key=_key, reverse=True)]
         ),
-        history=tuple(_history(fate, payments, opening, now, zone)),
-        payment_claim=None,
+        history=_history(fate, payments, opening, now, zone),
+        payment_claim=_claim(holding.claims, status, holding.payments, zone) if holding.claims else None,
         reminded=reminded,
         payment_link_shared=link,
         payment_confirmed=_payment_flag(payments),
@@ -242,15 +250,15 @@ def conclude(
         informed=holding.reached_inform or bool(holding.commitments),
         contact_attempts=holding.contact_attempts,
         broken_at=tuple(fate.broken_at),
-        payments=tuple(sorted(holding.payments, key=lambda p: (p.at, p.event_id))),
-        attempted_at=_attempted(holding.messages, last_break),
+        payments=tuple(sorted(holding.payments, key=_when)),
+        attempted_at=_attempted(standing),
         promise_overdue_at=overdue_at,
     )
 
 
 @dataclass(slots=True)
 class _Fate:
-    """What became of each commitment of a cycle. `alive` has one per conversation, the strongest."""
+    """What became of each commitment of a cycle, nowhere changed. `alive` has one per conversation, the strongest."""
 
     alive: list[CommitmentSaid]
     in_force: CommitmentSaid | None
@@ -260,7 +268,13 @@ class _Fate:
     broken_at: list[datetime]
 
 
+_NOTHING_SAID = _Fate([], None, [], [], [], [])
+
+
 def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None, zone: str) -> _Fate:
+    if not holding.commitments and not holding.breaks:
+        return _NOTHING_SAID
+
     def kept(said: CommitmentSaid) -> bool:
         target = _target(said, opening)
         return target is not None and _paid_towards(said, payments, zone) >= target
@@ -269,7 +283,7 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
     broken: dict[Key, CommitmentSaid] = {}
     broken_at: list[datetime] = []
     seen: set[date] = set()
-    for mark in sorted(holding.breaks, key=lambda e: e.key):
+    for mark in sorted(holding.breaks, key=_key):
         effect = _effect(mark, holding.commitments, killed, kept, seen)
         if effect is None:
             continue
@@ -278,22 +292,18 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
         for said in dead:
             killed.setdefault(said.key, mark.at)
         broken |= {c.key: c for c in failed if killed[c.key] == mark.at}
-    retracted = _retracted(holding, killed)
-    alive = _strongest_each(c for c in holding.commitments if c.key not in killed and c.key not in retracted)
+    retracted = _retracted(holding, killed) if holding.withdrawals else set()
+    standing = [c for c in holding.commitments if c.key not in retracted]
+    alive = _strongest_each([c for c in standing if c.key not in killed])
     in_force = max(alive, key=strength, default=None)
-    dead_others = [
-        c
-        for c in _strongest_each(c for c in holding.commitments if c.key in killed and c.key not in retracted)
-        if c.key not in broken
-    ]
-    everything = [*alive, *dead_others, *broken.values()]
-    replaced = [(c, by) for c, by in _replaced(everything) if c is not in_force and c.key not in broken]
+    dead_others = _strongest_each([c for c in standing if c.key in killed]) if killed else []
+    everything = [*alive, *(c for c in dead_others if c.key not in broken), *broken.values()]
     return _Fate(
         alive=alive,
         in_force=in_force,
-        broken=_strongest_each(c for c in broken.values() if c.key not in retracted),
-        retracted=_strongest_each(c for c in holding.commitments if c.key in retracted),
-        replaced=replaced,
+        broken=_strongest_each([c for c in broken.values() if c.key not in retracted]),
+        retracted=_strongest_each([c for c in holding.commitments if c.key in retracted]) if retracted else [],
+        replaced=[(c, by) for c, by in _replaced(everything) if c is not in_force and c.key not in broken],
         broken_at=broken_at,
     )
 
@@ -328,7 +338,7 @@ def _effect(
 def _retracted(holding: Holding, killed: dict[Key, datetime]) -> set[Key]:
     """The commitments that a person took off the record: a named conversation's, else those of the current promise."""
     gone: set[Key] = set()
-    for mark in sorted(holding.withdrawals, key=lambda e: e.key):
+    for mark in sorted(holding.withdrawals, key=_key):
         said = [c for c in holding.commitments if c.at <= mark.at and c.key not in gone]
         if mark.conversation_id is not None:
             targets = {
@@ -343,21 +353,25 @@ def _retracted(holding: Holding, killed: dict[Key, datetime]) -> set[Key]:
     return gone
 
 
-def _strongest_each(commitments: Iterable[CommitmentSaid]) -> list[CommitmentSaid]:
+def _strongest_each(commitments: Sequence[CommitmentSaid]) -> list[CommitmentSaid]:
     """One commitment a conversation: its strongest counts once."""
+    if len(commitments) < 2:
+        return list(commitments)
     best: dict[tuple[str, str], tuple[tuple[Any, ...], CommitmentSaid]] = {}
     for said in commitments:
         conversation, mine = (said.channel, said.conversation_id), strength(said)
         if conversation not in best or mine > best[conversation][0]:
             best[conversation] = (mine, said)
-    return sorted((said for _, said in best.values()), key=_time)
+    return sorted([said for _, said in best.values()], key=_key)
 
 
-def _replaced(commitments: Iterable[CommitmentSaid]) -> list[tuple[CommitmentSaid, CommitmentSaid]]:
+def _replaced(commitments: Sequence[CommitmentSaid]) -> list[tuple[CommitmentSaid, CommitmentSaid]]:
     """Each commitment that a later, stronger one of another conversation took the place of, with the first such one."""
-    found = []
+    found: list[tuple[CommitmentSaid, CommitmentSaid]] = []
+    if len(commitments) < 2:
+        return found
     later: list[tuple[tuple[Any, ...], CommitmentSaid]] = []
-    for said in sorted(commitments, key=_time, reverse=True):
+    for said in sorted(commitments, key=_key, reverse=True):
         mine = strength(said)
         while later and later[-1][0] < mine:
             later.pop()
@@ -372,10 +386,6 @@ def _replaced(commitments: Iterable[CommitmentSaid]) -> list[tuple[CommitmentSai
 def _is_counter(said: CommitmentSaid, force: CommitmentSaid) -> bool:
     """A later claim that does not win and names other terms stands beside the promise in force (DESIGN 4.4)."""
     return said is not force and said.key > force.key and names_terms(said) and differs(said, force)
-
-
-def _time(said: CommitmentSaid) -> Key:
-    return said.key
 
 
 def _target(said: CommitmentSaid, opening: Opening | None) -> Decimal | None:
@@ -436,18 +446,33 @@ def _outcome(kept: bool, paid: Decimal, ended_as: PromiseOutcome | None) -> Prom
 
 def _history(
     fate: _Fate, payments: Sequence[Payment], opening: Opening | None, now: datetime, zone: str
-) -> list[Promise]:
+) -> tuple[Promise, ...]:
     """Promises no longer in force, oldest first, each with what became of it."""
-
     ended: list[tuple[CommitmentSaid, PromiseOutcome, CommitmentSaid | None]] = [
         *((c, "broken", None) for c in fate.broken),
         *((c, "retracted", None) for c in fate.retracted),
         *((c, "replaced", by) for c, by in fate.replaced),
     ]
-    return [
-        _promise(c, payments, opening, now, zone, ended_as=outcome, replaced_by=by)
-        for c, outcome, by in sorted(ended, key=lambda e: e[0].key)
-    ]
+    ended.sort(key=lambda e: e[0].key)
+    return tuple(
+        [_promise(c, payments, opening, now, zone, ended_as=outcome, replaced_by=by) for c, outcome, by in ended]
+    )
+
+
+def _claim(claims: Sequence[ConversationTold], status: Status, payments: Sequence[Payment], zone: str) -> Claim | None:
+    """The last claim that no payment has answered; a payment made on the claimed day or later answers it."""
+    if status in ("paid", "closed"):
+        return None
+    last = claims[-1]
+    said = last.claim
+    assert said is not None, "only conversations with a claim are placed as claims"
+    since = end_of_day(said.paid_on - timedelta(days=1), zone) if said.paid_on else last.at
+    if any(p.received > 0 and p.at >= since for p in payments):
+        return None
+    amount = None if said.amount is None else quantised(said.amount, said.currency or "")
+    return Claim(
+        amount, said.currency, said.paid_on, said.quote, said.said, last.channel, last.conversation_id, last.at
+    )
 
 
 def _is_closed(holding: Holding) -> bool:
@@ -466,27 +491,33 @@ def _currency_of(holding: Holding, default: str) -> str:
     return default
 
 
-def _message_flag(messages: Iterable[list[MessageReported]], action: str, since: datetime | None) -> Flag:
+def _standing(messages: Iterable[list[MessageReported]], since: datetime | None) -> list[MessageReported]:
+    """Of each message of the attempt the report at which it stands."""
+    return [
+        reports[0] if len(reports) == 1 else max(reports, key=_rank)
+        for reports in messages
+        if since is None or reports[0].at >= since
+    ]
+
+
+def _rank(report: MessageReported) -> tuple[int, Key]:
+    return (_RANK[report.outcome], report.key)
+
+
+def _message_flag(standing: Iterable[MessageReported], action: str) -> Flag:
     """True while any message of the attempt stands at sent, delivered or read; the newest such message is the evidence."""
-    standing = []
-    for reports in messages:
-        if reports[0].action != action or (since is not None and reports[0].at < since):
-            continue
-        top = max(reports, key=lambda e: (_RANK[e.outcome], e.key))
-        if top.outcome in STANDING_OUTCOMES:
-            standing.append(top)
-    if not standing:
-        return Flag(False, None)
-    top = max(standing, key=lambda e: e.key)
+    sent = [e for e in standing if e.action == action and e.outcome in STANDING_OUTCOMES]
+    if not sent:
+        return NOT_YET
+    top = max(sent, key=_key)
     return Flag(True, Evidence(top.event_id, top.at, top.channel, top.message_id, top.outcome))
 
 
-def _attempted(messages: Iterable[list[MessageReported]], since: datetime | None) -> dict[str, datetime]:
+def _attempted(standing: Iterable[MessageReported]) -> dict[str, datetime]:
     """By action, the last message of the attempt that stands at `attempted`: nobody knows whether it went out."""
     last: dict[str, datetime] = {}
-    for reports in messages:
-        top = max(reports, key=lambda e: (_RANK[e.outcome], e.key))
-        if top.outcome == "attempted" and (since is None or reports[0].at >= since):
+    for top in standing:
+        if top.outcome == "attempted":
             last[top.action] = max(top.at, last.get(top.action, top.at))
     return last
 
@@ -494,8 +525,8 @@ def _attempted(messages: Iterable[list[MessageReported]], since: datetime | None
 def _payment_flag(payments: Iterable[Payment]) -> Flag:
     received = [p for p in payments if p.received > 0]
     if not received:
-        return Flag(False, None)
-    newest = max(received, key=lambda p: (p.at, p.event_id))
+        return NOT_YET
+    newest = max(received, key=_when)
     return Flag(True, Evidence(newest.event_id, newest.at, None, None, None))
 
 
@@ -503,7 +534,18 @@ def _stage(status: Status, link: bool, reminded: bool, promised: bool, contact: 
     """The first that is true (API 5)."""
     if status == "paid":
         return "paid"
-    return next(
-        (stage for stage, holds in (("link_shared", link), ("reminded", reminded), ("committed", promised)) if holds),
-        "negotiation" if contact else "empty",
-    )
+    if link:
+        return "link_shared"
+    if reminded:
+        return "reminded"
+    if promised:
+        return "committed"
+    return "negotiation" if contact else "empty"
+
+
+def _key(element: Element) -> Key:
+    return element.key
+
+
+def _when(payment: Payment) -> tuple[datetime, str]:
+    return (payment.at, payment.event_id)

@@ -33,8 +33,7 @@ def names_terms(said: CommitmentSaid) -> bool:
 
 def strength(said: CommitmentSaid) -> tuple[Any, ...]:
     """Higher rung, then one that names an amount or a date, then later, then revision, then id (DESIGN 4.1)."""
-    rung = RUNGS.index(rung_of(said))
-    return (rung, names_terms(said), said.at, said.revision, said.event_id, said.digest)
+    return (said.status == "confirmed", names_terms(said), said.at, said.revision, said.event_id, said.digest)
 
 
 def differs(said: CommitmentSaid, other: CommitmentSaid) -> bool:

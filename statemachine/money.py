@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 CURRENCIES = frozenset(
     "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD "
@@ -21,8 +22,10 @@ _DECIMALS = {
     **dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3),
 }
 _QUANTA = {0: Decimal(1), 2: Decimal("0.01"), 3: Decimal("0.001")}
+AMOUNTS_KEPT = 8_192
 
 
+@lru_cache(maxsize=AMOUNTS_KEPT)
 def quantised(amount: Decimal, currency: str) -> Decimal:
     """The amount with its currency's decimals, half a unit rounded up."""
     return amount.quantize(_QUANTA[_DECIMALS.get(currency, 2)], rounding=ROUND_HALF_UP)

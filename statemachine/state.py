@@ -14,11 +14,11 @@ The shapes are in `conclusions`; they are named here again because this is where
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo
 
 from statemachine.conclusions import (
@@ -39,9 +39,8 @@ from statemachine.conclusions import (
     Promise,
     StartedConversation,
 )
-from statemachine.cycles import Calendar, Holding, Ref, conclude, end_of_day, payments_of
-from statemachine.entries import CHANNELS, NOBODY_OUTCOMES
-from statemachine.money import quantised
+from statemachine.cycles import Calendar, Holding, Ref, conclude, payments_of
+from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
 from statemachine.record import (
     PROSE_CONVERSATIONS,
     CommitmentSaid,
@@ -159,49 +158,38 @@ class BorrowerState:
 def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     """What the record means at `now` (aware, UTC) under a policy. Pure: no clock, no I/O; raises nothing for any record."""
     counted = _Counted(record)
-    zone = _zone_of(counted.identifiers, policy)
+    links = _last_links(counted.identifiers)
+    zone = _zone_of(links, policy)
     calendar = Calendar(counted.begun, frozenset(counted.loans))
     conversations = _conversations(counted.told)
-    holdings = _holdings(counted, conversations, calendar)
-    lost = _lost(record)
-    unopened = {(loan, None) for loan in calendar.loans if loan not in calendar.by_loan}
-    nowhere: set[Ref] = set() if calendar.openings else {(None, None)}
-    refs = calendar.by_ref.keys() | holdings.keys() | unopened | nowhere
-    claims = _claims(conversations, calendar)
-    cycles = []
-    for ref in sorted(refs, key=lambda r: _order(r, calendar)):
-        holding = holdings.get(ref) or Holding()
-        opening = calendar.by_ref.get(ref)
-        lost_up_to = max((at for loan, at in lost if loan in ("", ref[0] or "")), default=None)
-        cycle = conclude(ref, holding, opening, now=now, zone=zone, currency=policy.currency, lost_up_to=lost_up_to)
-        claim = _claim_standing(claims.get(ref, ()), cycle, zone)
-        cycles.append(replace(cycle, payment_claim=claim) if claim else cycle)
-    identities, verified, expiries = _identities(counted, now, policy)
+    paid = payments_of(counted.payments, counted.reversals)
+    cycles = _cycles(record, counted, conversations, paid, calendar, now, zone, policy.currency)
+    identities, expiries = _identities(counted, conversations, now, policy)
     holds, hold_ends = _holds(counted.holds, now)
     facts, fact_ends = _facts(counted.facts, conversations, now)
     callback, callback_ends = _callback(conversations, now)
     promise_ends = [c.promise_overdue_at for c in cycles if c.promise_overdue_at]
-    moments = [*expiries, *hold_ends, *fact_ends, *callback_ends, *promise_ends]
-    redirect = max(counted.redirects, key=lambda e: e.key, default=None)
+    redirect = max(counted.redirects, key=_key, default=None)
     moved = max((e.at for e in counted.redirects if e.to is None), default=None)
     told, prose_ends = _told(conversations, counted.prose, now, policy.prose_days)
+    moments = (*expiries, *hold_ends, *fact_ends, *callback_ends, *promise_ends, *prose_ends)
     return BorrowerState(
         borrower_id=record.borrower_id,
         time_zone=zone,
-        cycles=tuple(cycles),
+        cycles=cycles,
         loans=tuple(sorted(calendar.loans)),
-        identifiers=_linked(counted.identifiers, verified),
+        identifiers=_linked(links, identities),
         identities=identities,
         holds=holds,
-        opt_outs=_opt_outs(counted.contact),
+        opt_outs=_opt_outs(counted.contact) if counted.contact else (),
         facts=facts,
         callback=callback,
         conversations=told,
-        started=_started(counted.started, conversations),
+        started=_started(counted.started, conversations) if counted.started else (),
         redirected_to=redirect.to if redirect else None,
         moved_until=moved,
-        unplaced_payments=tuple(_unplaced(counted, calendar)),
-        valid_until=min((m for m in (*moments, *prose_ends) if m > now), default=None),
+        unplaced_payments=_unplaced(paid, calendar),
+        valid_until=min((m for m in moments if m > now), default=None),
         calendar=calendar,
     )
 
@@ -222,7 +210,7 @@ class _Counted:
         for bucket in record.buckets:
             for element in bucket.elements:
                 by_type[type(element)].append(element)
-        smallest = _smallest(by_type)
+        smallest = _smallest(by_type.values())
         wrong = _wrong_until(by_type[IdentifierFact])
         if smallest or wrong:
             for kind, elements in by_type.items():
@@ -252,16 +240,20 @@ class _Counted:
         self.loans = {e.loan_id for elements in by_type.values() for e in elements if e.loan_id is not None}
 
 
-def _smallest(by_type: dict[type, list[Any]]) -> dict[str, Any]:
+def _key(element: Element) -> Key:
+    return element.key
+
+
+def _smallest(kinds: Iterable[list[Any]]) -> dict[str, Key]:
     """The smallest key of each id that came with more than one; the journal lets no such second one in."""
-    keys: dict[str, set[Any]] = {}
-    several = False
-    for elements in by_type.values():
+    smallest: dict[str, Key] = {}
+    first: dict[str, Element] = {}
+    for elements in kinds:
         for element in elements:
-            known = keys.setdefault(element.event_id, set())
-            known.add(element.key)
-            several = several or len(known) > 1
-    return {event_id: min(k) for event_id, k in keys.items() if len(k) > 1} if several else {}
+            known = first.setdefault(element.event_id, element)
+            if known.digest != element.digest or known.at != element.at:
+                smallest[element.event_id] = min(element.key, smallest.get(element.event_id, known.key))
+    return smallest
 
 
 def _wrong_until(identifiers: Iterable[IdentifierFact]) -> dict[str, datetime]:
@@ -287,11 +279,10 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _zone_of(identifiers: Iterable[IdentifierFact], policy: Policy) -> str:
+def _zone_of(links: Mapping[str, IdentifierFact], policy: Policy) -> str:
     """The zone linked last with an identifier that is still linked, else the policy's."""
-    last = _last_links(identifiers)
-    zones = [e for e in last.values() if e.what == "linked" and e.time_zone and is_zone(e.time_zone)]
-    return max(zones, key=lambda e: e.key).time_zone or policy.time_zone if zones else policy.time_zone
+    zones = [e for e in links.values() if e.what == "linked" and e.time_zone and is_zone(e.time_zone)]
+    return max(zones, key=_key).time_zone or policy.time_zone if zones else policy.time_zone
 
 
 def _last_links(identifiers: Iterable[IdentifierFact]) -> dict[str, IdentifierFact]:
@@ -315,7 +306,7 @@ def _conversations(told: Iterable[ConversationTold]) -> list[ConversationTold]:
         key = (element.channel, element.conversation_id)
         if key not in highest or _revision(element) > _revision(highest[key]):
             highest[key] = element
-    return sorted(highest.values(), key=lambda e: e.key)
+    return sorted(highest.values(), key=_key)
 
 
 def _revision(element: ConversationTold) -> tuple[Any, ...]:
@@ -363,7 +354,7 @@ def _told(
 def _started(started: Iterable[ConversationBegun], told: Iterable[ConversationTold]) -> tuple[StartedConversation, ...]:
     reported = {(c.channel, c.conversation_id) for c in told}
     first: dict[tuple[str, str], ConversationBegun] = {}
-    for element in sorted(started, key=lambda e: e.key):
+    for element in sorted(started, key=_key):
         first.setdefault((element.channel, element.conversation_id), element)
     return tuple(
         StartedConversation(e.channel, e.conversation_id, e.event_id, e.at, e.direction, e.loan_id)
@@ -375,10 +366,38 @@ def _started(started: Iterable[ConversationBegun], told: Iterable[ConversationTo
 # -- 3 cycles ------------------------------------------------------------------------------------------------
 
 
-def _holdings(counted: _Counted, conversations: list[ConversationTold], calendar: Calendar) -> dict[Ref, Holding]:
+Paid: TypeAlias = list[tuple[PaymentMade, Payment, list[datetime]]]
+
+
+def _cycles(
+    record: Record,
+    counted: _Counted,
+    conversations: list[ConversationTold],
+    paid: Paid,
+    calendar: Calendar,
+    now: datetime,
+    zone: str,
+    currency: str,
+) -> tuple[Cycle, ...]:
+    """Every cycle that is opened or that any evidence stands in, the implicit ones included; oldest opening first."""
+    holdings = _holdings(counted, conversations, paid, calendar)
+    lost = _lost(record)
+    unopened = [(loan, None) for loan in calendar.loans if loan not in calendar.by_loan]
+    nowhere: list[Ref] = [] if calendar.openings else [(None, None)]
+    cycles = []
+    for ref in sorted({*calendar.by_ref, *holdings, *unopened, *nowhere}, key=lambda r: _order(r, calendar)):
+        lost_up_to = max((at for loan, at in lost if loan in ("", ref[0] or "")), default=None) if lost else None
+        holding, opening = holdings.get(ref) or Holding(), calendar.by_ref.get(ref)
+        cycles.append(conclude(ref, holding, opening, now=now, zone=zone, currency=currency, lost_up_to=lost_up_to))
+    return tuple(cycles)
+
+
+def _holdings(
+    counted: _Counted, conversations: list[ConversationTold], paid: Paid, calendar: Calendar
+) -> dict[Ref, Holding]:
     holdings: dict[Ref, Holding] = defaultdict(Holding)
     nobody = {(c.channel, c.conversation_id) for c in conversations if c.outcome in NOBODY_OUTCOMES}
-    for said in sorted(counted.commitments, key=lambda e: e.key):
+    for said in sorted(counted.commitments, key=_key):
         if (said.channel, said.conversation_id) not in nobody:
             for ref in calendar.place(said.loan_id, said.cycle_id, said.at):
                 holdings[ref].commitments.append(said)
@@ -390,6 +409,8 @@ def _holdings(counted: _Counted, conversations: list[ConversationTold], calendar
                 holding.reached_inform = holding.reached_inform or c.step in STEPS_INFORMED
             else:
                 holding.contact_attempts += 1
+            if c.claim and c.outcome not in NOBODY_OUTCOMES:
+                holding.claims.append(c)
     for element in counted.identifiers:
         if element.what == "verified":
             for ref in calendar.place(element.loan_id, element.cycle_id, element.at):
@@ -398,9 +419,9 @@ def _holdings(counted: _Counted, conversations: list[ConversationTold], calendar
         named = next((r for r in reports if r.cycle_id or r.loan_id), reports[0])
         for ref in calendar.place(named.loan_id, named.cycle_id, reports[0].at):
             holdings[ref].messages.append(reports)
-    for made, payment, reversed_at in payments_of(counted.payments, counted.reversals):
+    for made, payment, reversed_at in paid:
         for ref in calendar.place_payment(made.loan_id, made.cycle_id, made.at):
-            holdings[ref].payments.append(_shown(payment))
+            holdings[ref].payments.append(payment)
             holdings[ref].reversed_at.extend(reversed_at)
     for closing in counted.closings:
         holdings[(closing.loan_id, closing.cycle_id)].closings.append(closing)
@@ -428,23 +449,13 @@ def _withdrawn_from(mark: PromiseWithdrawn, commitments: Iterable[CommitmentSaid
 def _by_message(messages: Iterable[MessageReported]) -> list[list[MessageReported]]:
     """The reports of each message of ours, earliest first."""
     grouped: dict[tuple[str, str, str], list[MessageReported]] = defaultdict(list)
-    for element in sorted(messages, key=lambda e: e.key):
+    for element in sorted(messages, key=_key):
         grouped[(element.action, element.channel, element.message_id)].append(element)
     return list(grouped.values())
 
 
-def _unplaced(counted: _Counted, calendar: Calendar) -> Iterable[Payment]:
-    for element, payment, _ in payments_of(counted.payments, counted.reversals):
-        if not calendar.place_payment(element.loan_id, element.cycle_id, element.at):
-            yield _shown(payment)
-
-
-def _shown(payment: Payment) -> Payment:
-    return replace(
-        payment,
-        amount=quantised(payment.amount, payment.currency),
-        received=quantised(payment.received, payment.currency),
-    )
+def _unplaced(paid: Paid, calendar: Calendar) -> tuple[Payment, ...]:
+    return tuple([payment for e, payment, _ in paid if not calendar.place_payment(e.loan_id, e.cycle_id, e.at)])
 
 
 def _lost(record: Record) -> list[tuple[str, datetime]]:
@@ -461,37 +472,13 @@ def _order(ref: Ref, calendar: Calendar) -> tuple[Any, ...]:
     return (1, opening.key, ref[0] or "", ref[1] or "") if opening else (0, ref[0] or "", ref[1] or "")
 
 
-def _claims(conversations: Iterable[ConversationTold], calendar: Calendar) -> dict[Ref, list[ConversationTold]]:
-    claims: dict[Ref, list[ConversationTold]] = defaultdict(list)
-    for c in conversations:
-        if c.claim and c.outcome not in NOBODY_OUTCOMES:
-            for ref in calendar.place(c.loan_id, c.cycle_id, c.at):
-                claims[ref].append(c)
-    return claims
-
-
-def _claim_standing(claims: Iterable[ConversationTold], cycle: Cycle, zone: str) -> Claim | None:
-    """The last claim that no payment has answered; a payment made on the claimed day or later answers it."""
-    if cycle.status in ("paid", "closed"):
-        return None
-    for c in reversed(list(claims)):
-        said = c.claim
-        assert said is not None, "only conversations with a claim are placed as claims"
-        since = end_of_day(said.paid_on - timedelta(days=1), zone) if said.paid_on else c.at
-        if any(p.received > 0 and p.at >= since for p in cycle.payments):
-            return None
-        amount = None if said.amount is None else quantised(said.amount, said.currency or "")
-        return Claim(amount, said.currency, said.paid_on, said.quote, said.said, c.channel, c.conversation_id, c.at)
-    return None
-
-
 # -- 4 the borrower ------------------------------------------------------------------------------------------
 
 
 def _identities(
-    counted: _Counted, now: datetime, policy: Policy
-) -> tuple[dict[str, Identity], dict[str, Identity], list[datetime]]:
-    """Where identity holds, what is verified, and when that lapses (DESIGN 5)."""
+    counted: _Counted, conversations: Iterable[ConversationTold], now: datetime, policy: Policy
+) -> tuple[dict[str, Identity], list[datetime]]:
+    """Where identity holds, and when that lapses (DESIGN 5)."""
     verified: dict[str, IdentifierFact] = {}
     ended: dict[str, Key] = {}
     everywhere: Key | None = None
@@ -504,7 +491,7 @@ def _identities(
             everywhere = max(element.key, everywhere or element.key)
         elif element.what in ("revoked", "unlinked"):
             ended[element.identifier] = max(element.key, ended.get(element.identifier, element.key))
-    for identifier, key in _strangers(counted):
+    for identifier, key in _strangers(counted.strangers, conversations):
         if identifier is None:
             everywhere = max(key, everywhere or key)
         else:
@@ -517,20 +504,21 @@ def _identities(
         if now < expires and all(element.key > key for key in stops):
             holding[identifier] = Identity(True, element.at, expires, element.method, element.channel)
             expiries.append(expires)
-    return holding, holding, expiries
+    return holding, expiries
 
 
-def _strangers(counted: _Counted) -> Iterable[tuple[str | None, Key]]:
+def _strangers(
+    strangers: Sequence[StrangerMet], conversations: Iterable[ConversationTold]
+) -> Iterable[tuple[str | None, Key]]:
     """Where somebody else was met; a higher revision that says it was the borrower takes that back."""
-    highest = {(c.channel, c.conversation_id): c for c in _conversations(counted.told)}
-    for met in counted.strangers:
+    highest = {(c.channel, c.conversation_id): c for c in conversations} if strangers else {}
+    for met in strangers:
         top = highest.get((met.channel, met.conversation_id))
-        if top is None or top.outcome in ("third_party", "wrong_number") or top.revision < met.revision:
+        if top is None or top.outcome in STRANGER_OUTCOMES or top.revision < met.revision:
             yield met.through, met.key
 
 
-def _linked(identifiers: Iterable[IdentifierFact], holding: dict[str, Identity]) -> tuple[KnownIdentifier, ...]:
-    links = _last_links(identifiers)
+def _linked(links: Mapping[str, IdentifierFact], holding: dict[str, Identity]) -> tuple[KnownIdentifier, ...]:
     linked = sorted(name for name, e in links.items() if e.what == "linked")
     known = []
     for name in linked:
@@ -549,7 +537,7 @@ def _holds(elements: Iterable[HoldSet], now: datetime) -> tuple[tuple[Hold, ...]
             lifted[e.hold, e.loan_id] = max(e.at, lifted.get((e.hold, e.loan_id), e.at))
     force: dict[tuple[str, str | None], HoldSet] = {}
     ends = []
-    for e in sorted(elements, key=lambda e: e.key):
+    for e in sorted(elements, key=_key):
         place = (e.hold, e.loan_id)
         if not e.placed or (place in lifted and e.at < lifted[place]) or (e.until is not None and e.until <= now):
             continue
