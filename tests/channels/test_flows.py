@@ -1,5 +1,8 @@
 """The channels there are, and that their flows are the ones people were told of."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from channels import CHANNELS
@@ -58,3 +61,10 @@ def test_a_drawing_has_every_state_and_every_arrow(flow: Flow) -> None:
     for state in flow.states:
         marks = next((line for line in lines if line.startswith(f"{state.name}: ")), "")
         assert ("repeatable" in marks, "asks for money" in marks) == (state.repeatable, state.asks)
+
+
+def test_the_drawings_of_the_readme_are_those_of_the_flows() -> None:
+    """`borrower-memory flows draw` prints them as they have to stand there."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    drawn = re.findall(r"<!-- flow:(\w+) -->\n```mermaid\n(.*?)\n```\n<!-- /flow -->", readme, re.DOTALL)
+    assert drawn == [(name, mermaid(channel.flow)) for name, channel in CHANNELS.items()]

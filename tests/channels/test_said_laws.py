@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -15,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.said import amount, dates, due_date, in_past_tense, moment, numbers, paid_on, words
+from tests.work import grows_linearly
 
 INDIA = "Asia/Kolkata"
 SAID_AT = datetime(2026, 1, 28, 12, 30, tzinfo=UTC)
-LONG_TEXT = 2_000
+SHORT_TEXT = 500
 LONGEST_TEXT = 20_000
-SECONDS_FOR_A_LONG_TEXT = 2.0  # some ten times what it takes
 
 some = settings(max_examples=60, deadline=None)
 
@@ -77,20 +76,15 @@ UNITS = (
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_no_text_takes_more_time_than_its_length_warrants(unit: str) -> None:
-    text = (unit * LONG_TEXT)[:LONG_TEXT]
-    started = time.process_time()
-    everything(text)
-    assert time.process_time() - started < SECONDS_FOR_A_LONG_TEXT
+def test_no_text_takes_more_work_than_its_length_warrants(unit: str) -> None:
+    assert grows_linearly(lambda characters: everything((unit * characters)[:characters]), SHORT_TEXT)
 
 
 @pytest.mark.parametrize("unit", ["1,", "5 ko ", "kal ", "kar diya ", "salary aayegi kal "])
 def test_the_longest_text_is_read_too(unit: str) -> None:
     text = (unit * LONGEST_TEXT)[:LONGEST_TEXT]
-    started = time.process_time()
-    dates(text, SAID_AT, INDIA)
-    in_past_tense(text)
-    assert time.process_time() - started < 10 * SECONDS_FOR_A_LONG_TEXT
+    assert isinstance(in_past_tense(text), bool)
+    assert len(dates(text, SAID_AT, INDIA)) <= LONGEST_TEXT
 
 
 @some

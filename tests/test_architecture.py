@@ -1,0 +1,394 @@
+"""What holds of the code as a whole: who may import whom, what the core may not touch, and what is a table in the contract.
+
+The direction of imports between the packages is checked by import-linter in `make check`, and once more here, so that it
+also holds for imports within functions.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from channels import CHANNELS
+from service.app import application
+from service.intake.receive import SCOPE_OF
+from service.keys import SCOPES
+from statemachine import record, stamps
+from statemachine.entries import CHANNELS as NAMES_OF_CHANNELS
+from statemachine.entries import EVENT_TYPES, MESSAGE_OUTCOMES, OUTCOMES, Event, Summary
+from statemachine.record import Element, Value
+from tests.work import grows_linearly
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("statemachine", "channels", "service")
+
+
+def modules(*folders: str) -> Iterator[tuple[str, ast.Module]]:
+    """Every module beneath these folders, by its dotted name."""
+    for folder in folders:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            yield name, ast.parse(file.read_text(), str(file))
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """What is imported anywhere in it, as `module` and `module.name`."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def _is_of(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+# -- who imports whom ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_point_down_only(package: str) -> None:
+    above = PACKAGES[PACKAGES.index(package) + 1 :]
+    wrong = {
+        (module, name)
+        for module, tree in modules(package)
+        for name in imported(tree)
+        if any(_is_of(name, other) for other in (*above, "tests"))
+    }
+    assert wrong == set()
+
+
+def test_routes_are_imported_by_the_application_alone() -> None:
+    using = {
+        module
+        for module, tree in modules(*PACKAGES)
+        if any(_is_of(name, "service.routes") for name in imported(tree)) and not _is_of(module, "service.routes")
+    }
+    assert using == {"service.app"}
+
+
+PARTS = {"Database", "TableLog", "Writer", "Outcomes", "Keyring", "Reader", "Resumes", "RateLimit"}
+BUILDERS = {
+    "service.wiring": PARTS - {"RateLimit"},
+    "service.__main__": {"Database"},  # commands beside a running service
+    "service.rebuild": {"Database"},  # a command of its own, which takes the place of a service
+}
+
+
+def test_wiring_alone_builds_the_parts_of_a_service() -> None:
+    """A settings' `Database` names a place and opens nothing."""
+    built: dict[str, set[str]] = {}
+    for module, tree in modules(*PACKAGES):
+        names = {_called(node) for node in ast.walk(tree) if isinstance(node, ast.Call)} & PARTS
+        if names and module != "service.settings":
+            built[module] = names
+    assert built == BUILDERS
+
+
+def _called(call: ast.Call) -> str | None:
+    """`Part` of `Part(...)` and of `Part.open(...)`."""
+    match call.func:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=name), attr="open"):
+            return name
+    return None
+
+
+# -- the core ------------------------------------------------------------------------------------------------------------
+
+CORE_LIBRARIES = {"pydantic", "pydantic_core", "transitions"}
+NOT_IN_THE_CORE = {
+    "asyncio", "contextvars", "io", "logging", "multiprocessing", "os", "pathlib", "queue", "random", "secrets", "select",
+    "shelve", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib",
+    "uuid", "warnings",
+}  # fmt: skip
+CLOCKS = {"now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp"}
+OUTWARD = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint"}
+
+
+def test_the_core_stands_on_the_standard_library_pydantic_and_transitions() -> None:
+    wrong = {
+        (module, name)
+        for module, tree in modules("statemachine")
+        for name in (imported_.partition(".")[0] for imported_ in imported(tree))
+        if name in NOT_IN_THE_CORE or name not in {*sys.stdlib_module_names, *CORE_LIBRARIES, "statemachine"}
+    }
+    assert wrong == set()
+
+
+def test_the_core_reads_no_clock_waits_for_nothing_and_speaks_to_nobody() -> None:
+    wrong = []
+    for module, tree in modules("statemachine"):
+        for node in ast.walk(tree):
+            is_clock = isinstance(node, ast.Attribute) and node.attr in CLOCKS
+            is_outward = isinstance(node, ast.Name) and node.id in OUTWARD
+            if (
+                is_clock
+                or is_outward
+                or isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith)
+            ):
+                wrong.append((module, node.lineno, ast.unparse(node)[:60]))
+    assert wrong == []
+
+
+def test_an_agent_can_run_the_floor_in_its_own_process() -> None:
+    """Importing the core brings in nothing of ours above it, and no third library but what those two stand on."""
+    script = (
+        "import json, sys; before = set(sys.modules); import statemachine.floor, statemachine.merge, statemachine.state;"
+        "print(json.dumps(sorted({m.partition('.')[0] for m in set(sys.modules) - before})))"
+    )
+    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    others = {name for name in json.loads(told.stdout) if not name.startswith("_")} - set(sys.stdlib_module_names)
+    assert others <= {
+        "statemachine", *CORE_LIBRARIES, "annotated_types", "six", "typing_extensions", "typing_inspection",
+    }  # fmt: skip
+    assert {"statemachine", "pydantic"} <= others
+
+
+# -- canonical bytes -----------------------------------------------------------------------------------------------------
+
+
+def stored_values() -> set[type[Value]]:
+    """Every class whose bytes are stored."""
+    found: set[type[Value]] = set()
+    waiting: list[type[Value]] = [Value]
+    while waiting:
+        for cls in waiting.pop().__subclasses__():
+            if cls.__module__ in (record.__name__, stamps.__name__) and cls not in found:
+                found.add(cls)
+                waiting.append(cls)
+    return found - {Element}
+
+
+def test_the_fields_of_what_is_stored_stand_in_the_order_of_the_alphabet() -> None:
+    """Which makes its bytes canonical: pydantic writes fields as they are declared."""
+    wrong = {cls.__name__: list(cls.model_fields) for cls in stored_values()}
+    assert {name: fields for name, fields in wrong.items() if fields != sorted(fields)} == {}
+    assert {"PaymentMade", "CommitmentSaid", "Tombstone", "Record", "Bucket", "Stamps"} <= wrong.keys()
+
+
+def test_every_element_can_be_told_from_the_others_and_is_kept_somewhere() -> None:
+    elements = {cls for cls in stored_values() if issubclass(cls, Element)}
+    kinds = [_constant(cls.model_fields["type"].annotation) for cls in elements]
+    assert len(kinds) == len(set(kinds)) >= 17
+    for cls in elements:
+        assert {"at", "digest", "event_id", "through", "loan_id", "cycle_id"} <= cls.model_fields.keys(), cls
+
+
+def _constant(annotation: Any) -> str:
+    (value,) = annotation.__args__
+    return str(value)
+
+
+def test_nothing_stored_is_a_float() -> None:
+    wrong = [
+        (cls.__name__, name)
+        for cls in stored_values()
+        for name, field in cls.model_fields.items()
+        if "float" in str(field.annotation)
+    ]
+    assert wrong == []
+
+
+# -- tables of the contract ------------------------------------------------------------------------------------------------
+
+# API 4: own fields, `*` required; who may send. What every event has is left out.
+EVENTS = """
+identity.verified      identifier* method*                                             A L O
+identity.revoked       identifier reason*                                              A O
+reminder.sent          channel* message_id* outcome*                                   A
+payment_link.shared    channel* message_id* outcome*                                   A
+payment.confirmed      payment_ref* amount* currency* settles                          L
+payment.reversed       payment_ref* reason* amount currency                            L
+promise.broken         due_date                                                        L
+promise.retracted      reason* conversation_id                                         O
+cycle.opened           borrower_id* cycle_id* loan_id* due_date* amount_due* currency* L
+cycle.closed           cycle_id* loan_id* reason*                                      L O
+contact.opted_out      channel* purpose                                                A L O
+contact.opted_in       channel* purpose                                                A O
+hold.placed            kind* reason* until                                             A L O
+hold.lifted            kind* reason*                                                   O L
+identifier.linked      borrower_id* identifier* time_zone                              L O
+identifier.unlinked    borrower_id* identifier* reason*                                L O
+conversation.started   channel* conversation_id* direction resume_id entered_state     A
+conversation.message   channel* conversation_id* message_id* speaker* text* replaces deleted  A
+conversation.ended     channel* conversation_id*                                       A
+fact.stated            kind* text*                                                     A L O
+"""
+COMMON = {"event_id", "type", "occurred_at", "borrower_id", "identifier", "loan_id", "cycle_id", "channel",
+          "conversation_id", "extra"}  # fmt: skip
+ALWAYS_REQUIRED = {"event_id", "type", "occurred_at"}
+
+
+def events_of_the_contract() -> Mapping[str, tuple[dict[str, bool], set[str]]]:
+    """By type: its own fields and whether each is required, and the letters of who may send it."""
+    table = {}
+    for line in EVENTS.strip().splitlines():
+        type_, *words = line.split()
+        fields = {word.rstrip("*"): word.endswith("*") for word in words if word not in SCOPE_OF}
+        table[type_] = (fields, {word for word in words if word in SCOPE_OF})
+    return table
+
+
+def test_there_are_the_events_of_the_contract_and_no_others() -> None:
+    assert EVENT_TYPES.keys() == events_of_the_contract().keys()
+
+
+@pytest.mark.parametrize("type_", EVENT_TYPES)
+def test_an_event_has_the_fields_and_the_senders_of_the_contract(type_: str) -> None:
+    fields, senders = events_of_the_contract()[type_]
+    event = EVENT_TYPES[type_]
+    assert set(event.senders) == senders
+    assert event.model_fields.keys() == COMMON | fields.keys()
+    required = {name for name, field in event.model_fields.items() if field.is_required()}
+    assert required == ALWAYS_REQUIRED | {name for name, is_required in fields.items() if is_required}
+
+
+def test_the_letters_of_senders_are_scopes() -> None:
+    assert SCOPE_OF == {"A": "events:agent", "L": "events:ledger", "O": "events:ops"}
+    assert set(SCOPE_OF.values()) < set(SCOPES)
+    assert set(SCOPES) == {"read", *SCOPE_OF.values(), "search:all", "privacy", "ops"}
+
+
+def test_a_summary_has_no_field_that_could_set_a_flag() -> None:
+    """It shares with events who it is about and where it belongs, and nothing else (DESIGN 5)."""
+    own = {name for event in EVENT_TYPES.values() for name in event.model_fields} - COMMON
+    shared = own & Summary.model_fields.keys()
+    assert shared == {"direction", "resume_id", "entered_state", "outcome"}
+    assert not set(MESSAGE_OUTCOMES) & set(OUTCOMES) - {"failed"}, "of a message, and of a conversation"
+    assert not issubclass(Summary, Event)
+
+
+# API 2: every call there is, with the scope that its key needs.
+CALLS = """
+POST /v1/summaries                          post_summary         events:agent
+POST /v1/events                             post_event           -
+POST /v1/events/batch                       post_events          -
+POST /v1/resume                             resume               read
+POST /v1/borrowers/lookup                   lookup               read
+GET  /v1/borrowers/{borrower_id}            get_borrower         read
+GET  /v1/borrowers/{borrower_id}/briefing   get_briefing         read
+GET  /v1/borrowers/{borrower_id}/facts      get_facts            read
+GET  /v1/borrowers/{borrower_id}/flags      get_flags            read
+GET  /v1/borrowers/{borrower_id}/timeline   get_timeline         read
+POST /v1/borrowers/{borrower_id}/permits    take_permit          events:agent
+GET  /v1/borrowers/{borrower_id}/export     export_borrower      privacy
+GET  /v1/borrowers                          list_borrowers       search:all
+GET  /v1/ops/stats                          get_stats            ops
+GET  /v1/ops/set-aside                      list_set_aside       ops
+POST /v1/ops/set-aside/{id}/retry           retry_set_aside      events:ops
+GET  /v1/ops/missing-reports                list_missing_reports ops
+GET  /v1/ops/resumes                        list_resumes         ops
+GET  /healthz                               healthz              none
+GET  /readyz                                readyz               none
+GET  /metrics                               metrics              none
+"""
+
+
+def calls_of_the_application() -> dict[tuple[str, str], dict[str, Any]]:
+    document = application(SimpleNamespace(observe=None)).openapi()  # type: ignore[arg-type]
+    return {
+        (method.upper(), path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def test_every_call_needs_the_scope_of_the_contract() -> None:
+    """`-`: the type of the event decides, within the call. A call that is added has to be added here."""
+    expected = {(method, path): (id_, scope) for method, path, id_, scope in map(str.split, CALLS.strip().splitlines())}
+    found = {}
+    for key, operation in calls_of_the_application().items():
+        told = operation.get("description", "").partition("Needs the scope `")[2].partition("`")[0]
+        found[key] = (operation["operationId"], told or ("-" if operation.get("security") else "none"))
+    assert found == expected
+
+
+def test_reads_of_notes_and_conversations_name_their_borrower() -> None:
+    """What is read with `read` is of one named borrower; what reads across them has a scope of its own (DESIGN 11)."""
+    across = {"lookup", "resume"}  # they find the borrower, and answer of no other
+    for (method, path), operation in calls_of_the_application().items():
+        if "Needs the scope `read`" in operation.get("description", "") and operation["operationId"] not in across:
+            assert path.startswith("/v1/borrowers/{borrower_id}"), (method, path)
+
+
+def test_every_channel_is_one_that_entries_know() -> None:
+    assert tuple(CHANNELS) == NAMES_OF_CHANNELS
+
+
+# -- the tests themselves --------------------------------------------------------------------------------------------------
+
+STOPWATCHES = {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "timeit"}
+
+
+def test_no_unit_test_asserts_a_time() -> None:
+    """Speed is measured among the benchmarks, as a ratio within one run; a clock in an assertion fails on a busy machine."""
+    wrong = []
+    for module, tree in modules("tests/statemachine", "tests/channels", "tests/service"):
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_benchmark(function):
+                timed = {
+                    target.id
+                    for node in ast.walk(function)
+                    if isinstance(node, ast.Assign) and _reads_a_stopwatch(node.value)
+                    for target in node.targets
+                    if isinstance(target, ast.Name)
+                }
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Assert) and (_reads_a_stopwatch(node.test) or _names(node.test) & timed):
+                        wrong.append((module, node.lineno))
+    assert wrong == []
+
+
+def _is_benchmark(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(ast.unparse(decorator) == "pytest.mark.benchmark" for decorator in function.decorator_list)
+
+
+def _reads_a_stopwatch(node: ast.AST) -> bool:
+    return any(isinstance(n, ast.Attribute | ast.Name) and _name(n) in STOPWATCHES for n in ast.walk(node))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _name(node: ast.Attribute | ast.Name) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id
+
+
+def test_counted_work_tells_linear_from_quadratic() -> None:
+    def linear(size: int) -> None:
+        for _ in range(size):
+            abs(size)
+
+    def quadratic(size: int) -> None:
+        for _ in range(size):
+            linear(size)
+
+    assert grows_linearly(linear, 100)
+    assert not grows_linearly(quadratic, 100)
+
+
+def test_no_test_is_skipped_for_good() -> None:
+    """Whoever skips says within the test what is not there; the run names it."""
+    for_good = {"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"}
+    found = [
+        (module, node.lineno)
+        for module, tree in modules("tests")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in for_good
+    ]
+    assert found == []
