@@ -173,9 +173,9 @@ def _documented(
 
     kinds = inspect.Parameter.KEYWORD_ONLY
     parameters = []
-    for name in ("borrower_id", "id"):
+    for name, known in (("borrower_id", ["B-101"]), ("id", None)):
         if f"{{{name}}}" in path:
-            parameters.append(inspect.Parameter(name, kinds, annotation=Annotated[str, Path()]))
+            parameters.append(inspect.Parameter(name, kinds, annotation=Annotated[str, Path(examples=known)]))
     if body is not None:
         shown = {name: {"value": value} for name, value in (examples or {}).items()}
         annotation = Annotated[body, Body(openapi_examples=shown or None)]

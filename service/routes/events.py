@@ -58,7 +58,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "occurred_at": "2026-11-29T12:00:00+05:30",
         "borrower_id": "B-101",
         "payment_ref": "P-1",
-        "amount": "12500.00",
+        "amount": "5000.00",
         "currency": "INR",
     },
 }

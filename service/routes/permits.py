@@ -61,7 +61,7 @@ class PermitRequest(Frozen):
     "take_permit",
     scope="events:agent",
     body=PermitRequest,
-    examples={"a reminder": {"action": "reminder", "channel": "whatsapp", "holder": "reminders/2026-11-30"}},
+    examples={"a link": {"action": "payment_link", "channel": "whatsapp", "holder": "links/2026-11-30"}},
     answers="201 the permit; 200 the same one for the same holder; 409 `permit_refused` with `reason` and `retry_at`.",
 )
 async def take_permit(call: Call) -> Response:
