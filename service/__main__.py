@@ -41,6 +41,8 @@ DEV_KEY_FILE = "dev-key"
 
 T = TypeVar("T")
 
+log = structlog.get_logger("service")
+
 
 def main() -> None:
     """The command line. Ends the process."""
@@ -78,6 +80,8 @@ def serve() -> None:
 
 
 async def _serve(settings: Settings, policies: Policies) -> None:
+    for owner, why in policies.problems.items():
+        log.warning("policy.disabled", owner=owner, why=why)
     async with embedded(settings, policies) as parts:
         await serve_embedded(parts, lambda url: click.echo(f"listening on {url}"))
 

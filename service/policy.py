@@ -35,6 +35,7 @@ TENANT_FORM: Final = re.compile(r"[a-z0-9-]{1,40}")
 DAYS_LIMIT: Final = 36_500
 LIST_LIMIT_ITEMS: Final = 100_000
 MINUTES_OF_A_DAY: Final = 24 * 60
+MODE_SETTING: Final = f"{PREFIX}MODE"
 
 
 def _wrong(sentence: str) -> PydanticCustomError:
@@ -205,6 +206,15 @@ class Policies:
     def for_tenant(self, tenant: str) -> Policy:
         return self.tenants.get(tenant, self.defaults)
 
+    def problem_of(self, tenant: str) -> str | None:
+        """Why this tenant is disabled in whole or in part, if a fault of the file or of the setting makes it so."""
+        if "disabled" not in self.for_tenant(tenant).mode.values():
+            return None
+        return (
+            "; ".join(self.problems[owner] for owner in (tenant, DEFAULTS, MODE_SETTING) if owner in self.problems)
+            or None
+        )
+
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
@@ -236,7 +246,7 @@ def load(path: Path | None = None, *, mode: str | None = None) -> Policies:
             problems[tenant] = _sentences(error) if isinstance(error, pydantic.ValidationError) else str(error)
             faulty.add(tenant)
     if mode is not None:
-        problems |= _doubtful_modes(f"{PREFIX}MODE", {"mode": mode})
+        problems |= _doubtful_modes(MODE_SETTING, {"mode": mode})
         defaults = defaults.with_mode(mode)
         tenants = {name: policy if name in faulty else policy.with_mode(mode) for name, policy in tenants.items()}
     return Policies(defaults, tenants, problems, log.log_retention_days)

@@ -84,6 +84,7 @@ async def get_stats(call: Call) -> Response:
             "summaries_waiting": 0,
             "unmerged": unmerged,
             "oldest_unmerged_seconds": oldest,
+            "policy_problem": call.parts.policies.problem_of(call.tenant),
         }
 
     return answered(await call.parts.database.read_slow(look))

@@ -176,6 +176,7 @@ def test_modes(read, written: str, voice: str, whatsapp: str, doubtful: bool) ->
         found = read(f"{head}\nmode = {written}\n")
         assert found.for_tenant(tenant).mode == {"voice": voice, "whatsapp": whatsapp}
         assert set(found.problems) == ({owner} if doubtful else set())
+        assert (found.problem_of(tenant) is not None) == doubtful
 
 
 def test_the_setting_overrides_every_mode_of_the_file(read) -> None:
@@ -187,6 +188,7 @@ def test_the_setting_overrides_every_mode_of_the_file(read) -> None:
     unknown = read(text, mode="on")
     assert unknown.for_tenant("acme").mode == all_channels("disabled")
     assert list(unknown.problems) == ["BORROWER_MEMORY_MODE"]
+    assert unknown.problem_of("acme") == unknown.problem_of("x") == unknown.problems["BORROWER_MEMORY_MODE"]
     assert load(mode="shadow").for_tenant("x").mode == all_channels("shadow")
 
 
