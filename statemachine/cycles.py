@@ -21,9 +21,7 @@ from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from statemachine.conclusions import NOT_YET, Claim, Cycle, Evidence, Flag, Payment, Promise, PromiseOutcome, Status
-from statemachine.ladder import differs, names_terms, rung_of, strength
-from statemachine.money import quantised
-from statemachine.record import (
+from statemachine.elements import (
     CommitmentSaid,
     ConversationTold,
     CycleBegun,
@@ -36,6 +34,8 @@ from statemachine.record import (
     PromiseFailed,
     PromiseWithdrawn,
 )
+from statemachine.ladder import differs, names_terms, rung_of, strength
+from statemachine.money import quantised
 
 Ref: TypeAlias = tuple[str | None, str | None]
 """A cycle: its loan and its id; the id is null for the implicit cycle before any opening."""

@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from statemachine.grounding import folded
-from statemachine.record import (
+from statemachine.elements import (
     CallbackSaid,
     ClaimSaid,
     CommitmentSaid,
     ConversationTold,
     FactSaid,
     FactStatedOnce,
-    Hasher,
     HoldSet,
     IdentifierFact,
     PromiseWithdrawn,
     ProseTold,
-    Tombstone,
 )
+from statemachine.grounding import folded
+from statemachine.record import Hasher, Tombstone
 
 TEXTS: dict[type, tuple[str, ...]] = {
     CommitmentSaid: ("quote", "terms_said"),

@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
-from statemachine.record import CommitmentSaid
+from statemachine.elements import CommitmentSaid
 
 RUNGS = ("none", "proposed", "confirmed")
 Rung = Literal["none", "proposed", "confirmed"]

@@ -14,12 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from statemachine import entries, stamps
-from statemachine.entries import NOBODY_OUTCOMES, STRANGER_OUTCOMES, Summary
-from statemachine.forgetting import cleaned
-from statemachine.record import (
-    KEPT_ALWAYS,
-    LIMITS,
-    Bucket,
+from statemachine.elements import (
     CommitmentSaid,
     ContactChoice,
     ConversationBegun,
@@ -28,21 +23,28 @@ from statemachine.record import (
     CycleEnded,
     Element,
     FactStatedOnce,
-    Hasher,
     HoldSet,
     IdentifierFact,
     Key,
-    Limits,
     MessageReported,
-    Name,
     PaymentMade,
     PaymentUndone,
     PromiseFailed,
     PromiseWithdrawn,
     ProseTold,
-    Record,
     Redirected,
     StrangerMet,
+)
+from statemachine.entries import NOBODY_OUTCOMES, STRANGER_OUTCOMES, Summary
+from statemachine.forgetting import cleaned
+from statemachine.record import (
+    KEPT_ALWAYS,
+    LIMITS,
+    Bucket,
+    Hasher,
+    Limits,
+    Name,
+    Record,
     Tombstone,
 )
 from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, MemoryForgotten

@@ -16,8 +16,15 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
+from statemachine.elements import (
+    CallbackSaid,
+    ClaimSaid,
+    FactSaid,
+    Stamp,
+    Value,
+)
 from statemachine.entries import EVENT_TYPES, Event, HardEvent, Summary
-from statemachine.record import CallbackSaid, ClaimSaid, FactSaid, Record, Stamp, Tombstone, Value
+from statemachine.record import Record, Tombstone
 
 ENTRY_VERSION = 1
 

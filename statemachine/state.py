@@ -40,9 +40,7 @@ from statemachine.conclusions import (
     StartedConversation,
 )
 from statemachine.cycles import Calendar, Holding, Ref, conclude, payments_of
-from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
-from statemachine.record import (
-    PROSE_CONVERSATIONS,
+from statemachine.elements import (
     CommitmentSaid,
     ContactChoice,
     ConversationBegun,
@@ -61,10 +59,11 @@ from statemachine.record import (
     PromiseFailed,
     PromiseWithdrawn,
     ProseTold,
-    Record,
     Redirected,
     StrangerMet,
 )
+from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
+from statemachine.record import PROSE_CONVERSATIONS, Record
 from statemachine.volatility import FACT_KINDS, volatility_of
 
 __all__ = [

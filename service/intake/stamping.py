@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from channels import CHANNELS, said
 from service.errors import FieldError, InvalidBody
 from service.intake.terms import Warnings, settle
+from statemachine.elements import FactSaid
 from statemachine.entries import (
     CONTACT_OUTCOMES,
     NOBODY_OUTCOMES,
@@ -27,7 +28,6 @@ from statemachine.entries import (
     Summary,
 )
 from statemachine.grounding import folded, judge_fact
-from statemachine.record import FactSaid
 from statemachine.screening import screened
 from statemachine.stamps import Stamps
 from statemachine.volatility import FACT_KINDS, Volatility

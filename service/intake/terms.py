@@ -17,12 +17,12 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from channels import said
+from statemachine.elements import CallbackSaid, ClaimSaid
 from statemachine.entries import NOBODY_OUTCOMES, Commitment, PaymentClaim, Summary, Turn, decimal_of
 from statemachine.entries import Callback as CallbackPosted
 from statemachine.grounding import quote_stands, read_back_seen
 from statemachine.ladder import AMOUNT_MAX, ceiling
 from statemachine.money import CURRENCIES
-from statemachine.record import CallbackSaid, ClaimSaid
 from statemachine.stamps import PromiseTerms, Warning
 
 DUE_DATE_AHEAD_DAYS = 3660

@@ -12,9 +12,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import CHANNELS, CONTACT_OUTCOMES, EVENT_TYPES, OUTCOMES, Summary
 from statemachine.forgetting import term_of
-from statemachine.record import CallbackSaid, ClaimSaid, FactSaid, Record, Tombstone
+from statemachine.record import Record, Tombstone
 from statemachine.stamps import Entry, MemoryForgotten, PromiseTerms, Stamps
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -9,8 +9,14 @@ from typing import Any, get_args
 
 import pytest
 
+from statemachine.elements import AnyElement
 from statemachine.merge import bucket_of, merge
-from statemachine.record import SCHEMA_VERSION, AnyElement, Limits, Record, UnreadableRecord
+from statemachine.record import (
+    SCHEMA_VERSION,
+    Limits,
+    Record,
+    UnreadableRecord,
+)
 from statemachine.stamps import Entry
 from statemachine.state import derive
 from tests.statemachine.histories import NOON, POLICY, empty, hasher

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.merge import merge
-from statemachine.record import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, UnknownLoan, derive
 from tests.statemachine.histories import NOON, POLICY, Terms, empty, hasher, stamped
