@@ -1,7 +1,8 @@
 """The database as everybody else sees it: `write`, `read` and `read_slow`, each given a plain function of a connection.
 
 Such a function is synchronous SQLAlchemy Core code, and it is a unit of work: its writes are in or out as a whole. It
-runs on the event loop's own thread, so it must be short; the next database will run it there too, in a greenlet.
+runs on the event loop's own thread, so it must be short. `Store` is what both databases offer; here is SQLite, PostgreSQL
+is in `service.postgres`.
 
 Theory of operation, for SQLite in WAL mode:
 
@@ -27,11 +28,10 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import structlog
 from alembic import command
@@ -39,12 +39,9 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
-from sqlalchemy import Connection, Executable, create_engine
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
-from sqlalchemy.types import LargeBinary, TypeEngine
-from sqlmodel import UTCDateTime
 
 from service.errors import database_out_of_reach
 
@@ -82,6 +79,33 @@ class DamagedDatabase(Exception):
     """The database is not one of this service, or its file is damaged. The command ends with this sentence."""
 
 
+class Store(Protocol):
+    """A database that is open."""
+
+    async def read(self, job: Job[T]) -> T:
+        """A short read of what is committed. Raises `DatabaseUnavailable` and what the job raises.
+
+        Every statement sees one moment. That two of one job see the same one, only `read_slow` promises everywhere.
+        """
+
+    async def read_slow(self, job: Job[T]) -> T:
+        """A read of many rows, in one snapshot and not on this thread; else as `read`."""
+
+    async def write(self, job: Job[T]) -> T:
+        """The job's answer once it is durable. What it raises undoes it alone and is raised here.
+
+        `DatabaseUnavailable` when nothing was stored, `OutcomeUnknown` when that cannot be told. A job that got in
+        another's way may be run again from its beginning, so it has no effect but its statements. A caller that is
+        cancelled meanwhile leaves the job to be done or not.
+        """
+
+    def health(self) -> str:
+        """`ok`, or what is wrong that no read would show."""
+
+    async def close(self) -> None:
+        """Ends what was asked for, and lets go. What is asked for later is `DatabaseUnavailable`."""
+
+
 # -- the lock of the one process that serves ---------------------------------------------------------------------------
 
 
@@ -113,151 +137,6 @@ class ServeLock:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
-
-
-# -- statements built once ---------------------------------------------------------------------------------------------
-
-
-class _Ready(NamedTuple):
-    """A statement as SQLite's driver takes it."""
-
-    sql: str
-    order: tuple[str, ...]
-    constants: Mapping[str, Any]
-    into: tuple[tuple[int, Callable[[Any], Any]], ...]
-    """By place in `order`, what turns a value into what the driver stores."""
-    out: tuple[tuple[int, Callable[[Any], Any]], ...]
-    """By column, what turns a stored value into ours."""
-
-
-class Prepared:
-    """A Core statement for a path that is walked thousands of times a second; written once, at import.
-
-    On SQLite it goes straight to the driver, which is four times as fast as a cached statement through SQLAlchemy; on
-    any other database it is the statement. Every bound parameter is given by name. Lists (`in_`) are not for this.
-    """
-
-    __slots__ = ("_ready", "statement")
-
-    def __init__(self, statement: Executable) -> None:
-        self.statement = statement
-        self._ready: _Ready | None = None
-
-    def row(self, connection: Connection, **values: Any) -> Sequence[Any] | None:
-        """The first row, or None."""
-        if connection.dialect.name != "sqlite":
-            return connection.execute(self.statement, values).first()
-        ready = self._ready or self._prepare()
-        found = _driven(connection, ready, _arguments(ready, values)).fetchone()
-        return found if found is None or not ready.out else _ours(found, ready)
-
-    def rows(self, connection: Connection, **values: Any) -> Sequence[Sequence[Any]]:
-        if connection.dialect.name != "sqlite":
-            return connection.execute(self.statement, values).all()
-        ready = self._ready or self._prepare()
-        found = _driven(connection, ready, _arguments(ready, values)).fetchall()
-        return [_ours(row, ready) for row in found] if ready.out else found
-
-    def each(self, connection: Connection, **values: Any) -> Iterator[Sequence[Any]]:
-        """The rows one after the other, for whoever may have enough before the last."""
-        if connection.dialect.name != "sqlite":
-            yield from connection.execute(self.statement, values)
-            return
-        ready = self._ready or self._prepare()
-        for row in _driven(connection, ready, _arguments(ready, values)):
-            yield _ours(row, ready) if ready.out else row
-
-    def run(self, connection: Connection, **values: Any) -> int:
-        """How many rows it changed."""
-        if connection.dialect.name != "sqlite":
-            return connection.execute(self.statement, values).rowcount
-        ready = self._ready or self._prepare()
-        return _driven(connection, ready, _arguments(ready, values)).rowcount
-
-    def run_each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Once for each of the rows, in their order."""
-        if not rows:
-            return
-        if connection.dialect.name != "sqlite":
-            connection.execute(self.statement, rows)
-            return
-        ready = self._ready or self._prepare()
-        _driven(connection, ready, [_arguments(ready, values) for values in rows], many=True)
-
-    def _prepare(self) -> _Ready:
-        compiled: Any = self.statement.compile(dialect=_DIALECT)  # type: ignore[attr-defined]
-        order = tuple(compiled.positiontup)
-        columns: Iterable[Any] = getattr(self.statement, "selected_columns", ())
-        into = ((place, _stored(compiled.binds[name].type)) for place, name in enumerate(order))
-        out = ((place, _read(column.type)) for place, column in enumerate(columns))
-        self._ready = _Ready(
-            sql=str(compiled),
-            order=order,
-            constants={n: v for n, v in compiled.params.items() if n in order and not compiled.binds[n].required},
-            into=tuple((place, step) for place, step in into if step is not None),
-            out=tuple((place, step) for place, step in out if step is not None),
-        )
-        return self._ready
-
-
-def _arguments(ready: _Ready, values: Mapping[str, Any]) -> list[Any]:
-    if ready.constants:
-        values = {**ready.constants, **values}
-    arguments = [values[name] for name in ready.order]
-    for place, step in ready.into:
-        if arguments[place] is not None:
-            arguments[place] = step(arguments[place])
-    return arguments
-
-
-def _ours(row: Sequence[Any], ready: _Ready) -> tuple[Any, ...]:
-    values = list(row)
-    for place, step in ready.out:
-        if values[place] is not None:
-            values[place] = step(values[place])
-    return tuple(values)
-
-
-def _driven(connection: Connection, ready: _Ready, arguments: Any, *, many: bool = False) -> sqlite3.Cursor:
-    driver: Any = connection.connection.driver_connection
-    try:
-        cursor: sqlite3.Cursor = (driver.executemany if many else driver.execute)(ready.sql, arguments)
-    except sqlite3.Error as error:
-        named = DBAPIError.instance(ready.sql, None, error, sqlite3.Error, hide_parameters=True, dialect=_DIALECT)
-        raise named from error
-    return cursor
-
-
-_DIALECT: Final = SQLiteDialect_pysqlite(paramstyle="qmark")
-
-
-def _stored(kind: TypeEngine[Any]) -> Callable[[Any], Any] | None:
-    if isinstance(kind, UTCDateTime):
-        return _time_to_text
-    if isinstance(kind, LargeBinary):
-        return None  # the driver takes bytes as they are
-    return kind.dialect_impl(_DIALECT).bind_processor(_DIALECT)
-
-
-def _read(kind: TypeEngine[Any]) -> Callable[[Any], Any] | None:
-    if isinstance(kind, UTCDateTime):
-        return _time_from_text
-    if isinstance(kind, LargeBinary):
-        return None
-    return kind.dialect_impl(_DIALECT).result_processor(_DIALECT, None)
-
-
-def _time_to_text(value: datetime) -> str:
-    """As SQLAlchemy stores it, in a tenth of the time; a naive one is a fault of ours."""
-    if value.tzinfo is not UTC:
-        if value.utcoffset() is None:
-            raise ValueError("a time without its offset cannot be stored")
-        value = value.astimezone(UTC)
-    return value.isoformat(" ", "microseconds")[:26]
-
-
-def _time_from_text(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 # -- SQLite ------------------------------------------------------------------------------------------------------------
@@ -330,6 +209,9 @@ class Database:
         _let_go(self._writer)
         if self._lock is not None:
             self._lock.release()
+
+    def health(self) -> str:
+        return "ok"
 
     def _refuse_when_closed(self) -> None:
         if self._closed:

@@ -16,8 +16,9 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from service import secrets
-from service.database import Database, DatabaseUnavailable, Prepared
+from service.database import DatabaseUnavailable, Store
 from service.policy import TENANT_FORM
+from service.prepared import Prepared
 from service.tables import ApiKey, table_of
 
 SCOPES: Final = ("read", "events:agent", "events:ledger", "events:ops", "search:all", "privacy", "ops")
@@ -165,7 +166,7 @@ class Keyring:
 
     def __init__(
         self,
-        database: Database,
+        database: Store,
         clock: Callable[[], datetime],
         *,
         monotonic: Callable[[], float] = time.monotonic,

@@ -37,9 +37,9 @@ from sqlalchemy import (
     update,
 )
 
-from service.database import Prepared
 from service.intake import envelope
 from service.intake.table_log import NAME as TABLE_LOG
+from service.prepared import Prepared
 from service.tables import (
     SUMMARY,
     Borrower,
@@ -57,7 +57,8 @@ from service.tables import (
     WriterPartition,
     table_of,
 )
-from statemachine.record import CycleBegun, Record, Redirected
+from statemachine.elements import CycleBegun, Redirected
+from statemachine.record import Record
 from statemachine.stamps import INTERNAL_TYPES, Stamps, Warning
 from statemachine.state import BorrowerState
 

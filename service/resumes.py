@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
 
 from channels import CHANNELS
-from service.database import Database, DatabaseUnavailable
+from service.database import DatabaseUnavailable, Store
 from service.tables import Resume, table_of
 from statemachine.floor import Refusal
 
@@ -73,7 +73,7 @@ class Entered:
 class Resumes:
     """The answers kept, and those that wait to be."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Store) -> None:
         self._database = database
         self._waiting: list[Kept | Entered] = []
         self._task: asyncio.Task[None] | None = None

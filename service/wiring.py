@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from service.database import Database, DatabaseUnavailable
+from service.database import Database, DatabaseUnavailable, Store
 from service.edge import RateLimit
 from service.errors import Unavailable
 from service.intake import envelope
@@ -42,7 +42,7 @@ class Parts:
     settings: Settings
     policies: Policies
     secrets: Secrets
-    database: Database
+    database: Store
     log: IntakeLog
     writer: Writer
     outcomes: Outcomes

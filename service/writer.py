@@ -41,11 +41,12 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import DataError, IntegrityError
 
 from service import records
-from service.database import Database, DatabaseUnavailable, OutcomeUnknown, Prepared
+from service.database import DatabaseUnavailable, OutcomeUnknown, Store
 from service.intake import envelope
 from service.intake.envelope import Opened, internal_id
 from service.intake.log import IntakeLog, InternalLog, LogChanged, Logged, LogUnavailable, Pending, Position
 from service.policy import Policies
+from service.prepared import Prepared
 from service.records import Aside, Derived, Merged, Stored
 from service.secrets import Secrets
 from service.tables import WriterPartition, table_of
@@ -389,7 +390,7 @@ class Writer:
 
     def __init__(
         self,
-        database: Database,
+        database: Store,
         log_: IntakeLog,
         secrets: Secrets,
         policies: Policies,

@@ -16,8 +16,9 @@ from typing import Any, Final, Self
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from service.database import Database, DatabaseUnavailable, Prepared
+from service.database import DatabaseUnavailable, Store
 from service.intake.log import PARTITIONER, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
+from service.prepared import Prepared
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 
 NAME: Final = "table"
@@ -59,7 +60,7 @@ class TableLog:
 
     name: str = NAME
 
-    def __init__(self, database: Database, partitions: int, identity: str, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Store, partitions: int, identity: str, clock: Callable[[], datetime]) -> None:
         self.partitions = partitions
         self._database = database
         self._identity = identity
@@ -72,7 +73,7 @@ class TableLog:
 
     @classmethod
     async def open(
-        cls, database: Database, *, partitions: int = PARTITIONS, clock: Callable[[], datetime] | None = None
+        cls, database: Store, *, partitions: int = PARTITIONS, clock: Callable[[], datetime] | None = None
     ) -> Self:
         """Begins the log when there is none. Raises `LogChanged` when it has another number of partitions."""
 

@@ -18,7 +18,9 @@ from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from service import database as module
-from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse, Prepared
+from service import prepared
+from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse
+from service.prepared import Prepared
 from service.tables import Audit, IntakeHead, Permit, table_of
 
 HEADS = table_of(IntakeHead)
@@ -293,9 +295,9 @@ async def test_a_prepared_statement_stores_and_reads_as_sqlalchemy_does(database
     await database.write(lambda c: Prepared(insert(permits)).run(c, **row))
     await database.write(lambda c: c.execute(insert(permits).values({**row, "permit_id": "p-2"})))
     both = select(permits).order_by(permits.c.permit_id)
-    prepared = await database.read(Prepared(both).rows)
-    assert [tuple(r) for r in prepared] == [tuple(r) for r in await database.read(lambda c: c.execute(both).all())]
-    assert prepared[0][9].utcoffset() == timedelta(0)
+    rows = await database.read(Prepared(both).rows)
+    assert [tuple(r) for r in rows] == [tuple(r) for r in await database.read(lambda c: c.execute(both).all())]
+    assert rows[0][9].utcoffset() == timedelta(0)
     raw = await database.read(lambda c: c.exec_driver_sql("SELECT DISTINCT granted_at, expires_at FROM permit").all())
     assert len(raw) == 1, "the same text, whichever way"
 
@@ -324,12 +326,12 @@ def test_times_are_stored_in_utc_to_the_microsecond_and_come_back(at: datetime) 
         in_utc = at.astimezone(UTC)
     except OverflowError:
         return
-    text = module._time_to_text(at)
+    text = prepared._time_to_text(at)
     column = table_of(Audit).c.at.type
-    assert text == column.dialect_impl(module._DIALECT).bind_processor(module._DIALECT)(at)
-    assert module._time_from_text(text) == in_utc
+    assert text == column.dialect_impl(prepared._SQLITE).bind_processor(prepared._SQLITE)(at)
+    assert prepared._time_from_text(text) == in_utc
 
 
 def test_a_time_without_its_offset_is_not_stored() -> None:
     with pytest.raises(ValueError, match="offset"):
-        module._time_to_text(NOON.replace(tzinfo=None))
+        prepared._time_to_text(NOON.replace(tzinfo=None))

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from service import keys, records, resumes, writer
-from service.database import Prepared, migrate
+from service.database import migrate
 from service.intake import table_log
+from service.prepared import Prepared
 
 MODULES = (keys, records, resumes, table_log, writer)
 SMALL = ("intake_head", "writer_partition")

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.dialects import postgresql
 
 from service import records
-from service.database import Prepared
 from service.intake import envelope
+from service.prepared import Prepared
 from service.records import BORROWER, BadCursor, Page
 from service.tables import Permit, Resume, table_of
 from statemachine.merge import merge
