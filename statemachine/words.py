@@ -122,6 +122,11 @@ class Phrases:
             by_first.setdefault(told[0], []).append(told)
         self._by_first = {first: sorted(group, key=len, reverse=True) for first, group in by_first.items()}
 
+    @property
+    def keywords(self) -> frozenset[str]:
+        """Of each phrase its longest word: where none of them stands, no phrase does."""
+        return frozenset(max(phrase, key=len) for group in self._by_first.values() for phrase in group)
+
     def at(self, words: Sequence[str], index: int) -> int:
         """How many words from `index` on are the longest phrase that begins there; 0: none does."""
         for phrase in self._by_first.get(words[index], ()):

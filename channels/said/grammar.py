@@ -8,6 +8,8 @@ day, whichever of them is asked for. This module must not know today's date, nor
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
+from typing import Final
 
 from channels.said import words
 from channels.said.clock_phrases import clock_item, clock_time, hour_in_words
@@ -25,7 +27,11 @@ from channels.said.days import Dated
 from channels.said.line import Line
 from channels.said.money_phrases import count, currency_before, is_negative, percentage, sum_of_money
 from channels.said.numerals import NUMBER_BEGINNINGS, items
-from channels.said.reading import Kind, Piece, day_month_year, fold, holds_digits, pieces, words_of
+from channels.said.reading import Kind, day_month_year, fold, holds_digits, pieces, words_of
+
+KEPT_LINES: Final = 1_024
+"""One summary's words are asked for numbers, for days and for claims, several times each; nobody changes a line once made."""
+KEPT_CHARACTERS: Final = 400
 
 
 def read_numbers(text: str) -> Line | None:
@@ -47,13 +53,13 @@ def _read(text: str, beginnings: frozenset[str], *, figures: bool) -> Line | Non
     """Most texts say nothing of the kind, so that is found out before anything is built."""
     folded = fold(text)
     if (figures and holds_digits(folded)) or not beginnings.isdisjoint(words_of(folded)):
-        return _line(pieces(folded))
+        return _kept_line(folded) if len(folded) <= KEPT_CHARACTERS else _line(folded)
     return None
 
 
-def _line(found: list[Piece]) -> Line:
+def _line(folded: str) -> Line:
     """The work grows with the length of the text and no faster."""
-    line = Line(items(found))
+    line = Line(items(pieces(folded)))
     at = 0
     while at < len(line.items):
         item = line.items[at]
@@ -70,6 +76,9 @@ def _line(found: list[Piece]) -> Line:
         else:
             at += 1
     return line
+
+
+_kept_line = lru_cache(maxsize=KEPT_LINES)(_line)
 
 
 def _number_phrase(line: Line, at: int) -> int:
