@@ -479,10 +479,11 @@ class _Terms:
 
     def stand_in(self, text: str) -> bool:
         """Whether an agent's words say the amount or the date, and not one of them right and the other wrong."""
-        if w.ANYTHING_ELSE.in_(w.words_of(text)):
+        numbers, days = self.numbers(text), self.dates(text)
+        if (not numbers and not days) or w.ANYTHING_ELSE.in_(w.words_of(text)):
             return False
-        amounts, days = self._amounts(text), self.dates(text)
-        says_amount = self.amount is not None and self.amount in self.numbers(text)
+        amounts = self._amounts(numbers)
+        says_amount = self.amount is not None and self.amount in numbers
         says_date = self.due_date is not None and self.due_date in days
         if says_amount and says_date:
             return True
@@ -494,7 +495,7 @@ class _Terms:
         """What the borrower's next words say to terms that stand in `asked`."""
         heard = _heard(text)
         spoken = _without_emphasis(text, heard)
-        amounts, days = self._amounts(spoken), self.dates(spoken)
+        amounts, days = self._amounts(self.numbers(spoken)), self.dates(spoken)
         other_amounts = amounts - _agreed(self.amount, self.numbers(asked))
         other_days = days and not days & _agreed(self.due_date, self.dates(asked))
         if other_amounts or other_days:
@@ -504,9 +505,9 @@ class _Terms:
             return "agrees"
         return answer
 
-    def _amounts(self, text: str) -> frozenset[Decimal]:
+    def _amounts(self, numbers: frozenset[Decimal]) -> frozenset[Decimal]:
         year = self.due_date.year if self.due_date else None
-        return frozenset(number for number in self.numbers(text) if number >= SMALLEST_AMOUNT and number != year)
+        return frozenset([number for number in numbers if number >= SMALLEST_AMOUNT and number != year])
 
     def _only_repeats(self, spoken: str, heard: _Heard) -> bool:
         """ "25th, 5000": the terms once more, and nothing that could object to them."""

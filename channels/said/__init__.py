@@ -113,8 +113,9 @@ def dates(text: str, said_at: datetime, zone: str) -> frozenset[date]:
     line = read_days(text)
     if line is None:
         return frozenset()
-    found = _found(line, today, AHEAD, (*_NOT_DONE, Tense.ARRIVAL), open_ended=True)
-    found += _found(line, today, BACK, (*_NOT_TO_COME, Tense.ARRIVAL), open_ended=True)
+    verbs = Verbs(line) if line.days else None
+    found = _found(line, today, AHEAD, (*_NOT_DONE, Tense.ARRIVAL), open_ended=True, verbs=verbs)
+    found += _found(line, today, BACK, (*_NOT_TO_COME, Tense.ARRIVAL), open_ended=True, verbs=verbs)
     found += _delayed(line, said_at, zone)
     return frozenset(day for days in found for day in days.days)
 
@@ -136,12 +137,18 @@ def _due(line: Line, today: date, said_at: datetime, zone: str) -> SaidDate | No
 
 
 def _found(
-    line: Line, today: date, direction: int, tenses: tuple[Tense, ...], *, open_ended: bool = False
+    line: Line,
+    today: date,
+    direction: int,
+    tenses: tuple[Tense, ...],
+    *,
+    open_ended: bool = False,
+    verbs: Verbs | None = None,
 ) -> list[Days]:
     """What each phrase means on `today`, if its verb has one of `tenses`."""
     if not line.days:
         return []
-    verbs = Verbs(line)
+    verbs = verbs or Verbs(line)
     seen = (
         _seen(phrase, today, direction)
         for phrase in line.days

@@ -7,8 +7,9 @@ day, whichever of them is asked for. This module must not know today's date, nor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Final
 
 from channels.said import words
@@ -30,20 +31,34 @@ from channels.said.numerals import NUMBER_BEGINNINGS, items
 from channels.said.reading import Kind, day_month_year, fold, holds_digits, pieces, words_of
 
 KEPT_LINES: Final = 1_024
-"""One summary's words are asked for numbers, for days and for claims, several times each; nobody changes a line once made."""
+"""One summary's words are asked for numbers, for days and for claims, several times each."""
 KEPT_CHARACTERS: Final = 400
 
 
+def _kept(read: Callable[[str], Line | None]) -> Callable[[str], Line | None]:
+    """Remembers what short texts say. Nobody changes a line once it is made."""
+    remembered = lru_cache(maxsize=KEPT_LINES)(read)
+
+    @wraps(read)
+    def reading(text: str) -> Line | None:
+        return remembered(text) if len(text) <= KEPT_CHARACTERS else read(text)
+
+    return reading
+
+
+@_kept
 def read_numbers(text: str) -> Line | None:
     """What `text` says, or None if it holds no number."""
     return _read(text, NUMBER_BEGINNINGS, figures=True)
 
 
+@_kept
 def read_days(text: str) -> Line | None:
     """What `text` says, or None if it holds neither a number nor a word for a day or a time."""
     return _read(text, _DAY_OR_NUMBER_BEGINNINGS, figures=True)
 
 
+@_kept
 def read_claims(text: str) -> Line | None:
     """What `text` says, or None if no word in it can claim a payment."""
     return _read(text, words.CLAIM_WORDS, figures=False)
@@ -53,7 +68,7 @@ def _read(text: str, beginnings: frozenset[str], *, figures: bool) -> Line | Non
     """Most texts say nothing of the kind, so that is found out before anything is built."""
     folded = fold(text)
     if (figures and holds_digits(folded)) or not beginnings.isdisjoint(words_of(folded)):
-        return _kept_line(folded) if len(folded) <= KEPT_CHARACTERS else _line(folded)
+        return _kept_line(folded) if len(folded) <= KEPT_CHARACTERS else _line(folded)  # one for all that is asked
     return None
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from channels import said
@@ -105,7 +106,7 @@ def _promise(summary: Summary, anchor: _Anchor) -> tuple[PromiseTerms | None, Cl
     seen = None
     if summary.turns and firm:
         terms = (amount.value, due.value)
-        seen = read_back_seen(summary.turns, *terms, said.numbers, lambda text: _dates(text, anchor))
+        seen = read_back_seen(summary.turns, *terms, said.numbers, cache(lambda text: _dates(text, anchor)))
     status, code = ceiling(
         said_so.status,
         speech=summary.is_speech,
