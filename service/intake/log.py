@@ -7,8 +7,9 @@ value means is not known here.
 
 from __future__ import annotations
 
+import asyncio
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
@@ -27,9 +28,14 @@ class LogChanged(Exception):
     """The log is not the one that this database was filled from: another topic, another count of partitions, or cut."""
 
 
+class LogStuck(Exception):
+    """Entries are there and do not come, or a part of the client has died. Only a new process is sure to heal it."""
+
+
 class Position(NamedTuple):
     partition: int
     offset: int
+    """-1 where the log does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,22 @@ class Logged:
     appended_at: datetime
 
 
+class Holder(Protocol):
+    """Whoever works on partitions of a log: the writer."""
+
+    def assigned(self, partitions: Collection[int]) -> None:
+        """These are the holder's from now on."""
+
+    async def revoked(self, partitions: Collection[int]) -> None:
+        """These are not any more. Returns when nothing of theirs is in hand, in time that is bounded."""
+
+
 class IntakeLog(Protocol):
     name: str
     """Short, and other than any other log's: the journal keeps it with each entry."""
     partitions: int
+    others_may_write: bool
+    """Whether what stands there may come from elsewhere than from our intake."""
 
     def identity(self) -> str:
         """Which log this is: the same as long as offsets mean the same entries."""
@@ -73,8 +91,21 @@ class IntakeLog(Protocol):
     async def end_offset(self, partition: int) -> int:
         """One more than the last entry's. Raises `LogUnavailable`."""
 
+    async def start_offset(self, partition: int) -> int:
+        """The first that the log has not let go by itself, for its age. Raises `LogUnavailable`."""
+
     def interrupt(self) -> None:
         """Makes whoever waits in `read` answer at once; for a stop."""
+
+    async def share(self, holder: Holder, until: asyncio.Event) -> None:
+        """Gives the holder its partitions and takes them back as others come and go, until the event is set; what is held
+        then is kept until `leave`. Raises `LogUnavailable` when that cannot begin, `LogStuck`, `LogChanged`."""
+
+    async def leave(self) -> None:
+        """Lets others have what this process held."""
+
+    def merged(self, partition: int, next_offset: int) -> None:
+        """A hint for whoever watches the log: up to there it is merged and committed."""
 
 
 class InternalLog(Protocol):

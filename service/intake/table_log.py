@@ -17,7 +17,16 @@ from typing import Any, Final, Self
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from service.database import DatabaseUnavailable, Store
-from service.intake.log import PARTITIONER, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
+from service.intake.log import (
+    PARTITIONER,
+    Holder,
+    LogChanged,
+    Logged,
+    LogUnavailable,
+    Pending,
+    Position,
+    partition_of,
+)
 from service.prepared import Prepared
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 
@@ -59,6 +68,7 @@ class TableLog:
     """Open it with `open`; it has no connection of its own and needs no closing."""
 
     name: str = NAME
+    others_may_write = False
 
     def __init__(self, database: Store, partitions: int, identity: str, clock: Callable[[], datetime]) -> None:
         self.partitions = partitions
@@ -223,6 +233,22 @@ class TableLog:
         if row is None:
             raise LogChanged(f"partition {partition} of the embedded log is gone")
         return int(row[0])
+
+    async def start_offset(self, partition: int) -> int:
+        """What is trimmed is merged, and the last merged entry stays."""
+        return 0
+
+    # -- sharing it: one process has it all
+
+    async def share(self, holder: Holder, until: asyncio.Event) -> None:
+        holder.assigned(range(self.partitions))
+        await until.wait()
+
+    async def leave(self) -> None:
+        """Nobody else waits for it."""
+
+    def merged(self, partition: int, next_offset: int) -> None:
+        """The fence says it, in the same database."""
 
     # -- keeping it short
 
