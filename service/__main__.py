@@ -47,9 +47,8 @@ log = structlog.get_logger("service")
 def main() -> None:
     """The command line. Ends the process."""
     try:
-        commands(standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        sys.exit(ended.exit_code)
+        # Outside its standalone mode click answers with the code of an `Exit` instead of raising it.
+        sys.exit(commands(standalone_mode=False))
     except click.ClickException as wrong:
         wrong.show()
         sys.exit(WRONG_USAGE)

@@ -1,0 +1,291 @@
+"""The process itself: settings, exit codes, one `serve` on a store, restart, rebuild, and what its log never says (API 13)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.__main__ import main
+from tests.together.conftest import Json, Tenant, confirmed, day, log_lines, promise, said
+from tests.together.service import ALWAYS, Service, ago, running
+
+pytestmark = pytest.mark.process
+
+PLANTED_NUMBER = "9000012399"
+PLANTED_WORDS = ("Quillfeather", "zephyrine", "marzipan")
+"""A name, a word of a conversation and a reason: none of them may stand in a log."""
+
+Done = subprocess.CompletedProcess[str]
+
+
+# -- a store that outlives its process ----------------------------------------------------------------------------
+
+
+def story(tenant: Tenant) -> list[str]:
+    """A bit of everything: a borrower, a provisional one that is joined, one that stays so, a conflict, a permit."""
+    one = tenant.borrower(id_="B-one", number="+91" + PLANTED_NUMBER)
+    loan = "LN-one"
+    one.opens(loan=loan)
+    tenant.summary(identifier=one.phone, commitment=promise(700), ended_at=ago(hours=9), conversation_id="early")
+    one.verify()
+    one.says(
+        "voice",
+        confirmed(5000, quote="5000 de dunga"),
+        conversation_id="k-1",
+        summary=f"Asha {PLANTED_WORDS[0]} will pay 5,000.",
+        turns=said("agent: So 5,000?", f"borrower: haan {PLANTED_WORDS[1]} 5000 de dunga"),
+        ended_at=ago(hours=3),
+    )
+    one.says("whatsapp", promise(4000, day(8)), conversation_id="c-2", ended_at=ago(hours=2), revision=2)
+    one.is_sent(message_id="m-1", event_id="r-1")
+    one.pays("1500", "P-1", loan_id=loan, event_id="p-1")
+    one.event("hold.placed", kind="dispute", reason=PLANTED_WORDS[2], event_id="h-1", loan_id="LN-two")
+    one.says("voice", conversation_id="k-1", summary="other", ended_at=ago(hours=3), status=409)
+    kept = tenant.summary(
+        identifier={"kind": "email", "value": f"{PLANTED_WORDS[0]}@example.com"}, conversation_id="e-1"
+    )
+    one.permit("payment_link", loan_id=loan)
+    return ["B-one", kept["borrower_id"]]
+
+
+def mistakes(tenant: Tenant) -> None:
+    """Wrong requests of many kinds, with what must not be written down in every place where it can stand."""
+    one = tenant.borrower(id_="B-one")
+    tenant.http.get(f"/v1/borrowers/{PLANTED_WORDS[0]}")
+    tenant.http.get(f"/v1/{PLANTED_WORDS[0]}", params={"q": PLANTED_NUMBER})
+    tenant.http.get("/v1/borrowers", params={"cursor": PLANTED_WORDS[1], PLANTED_WORDS[2]: PLANTED_NUMBER})
+    tenant.raw("/v1/summaries", b'{"summary": "' + PLANTED_WORDS[0].encode() + b"\xff")
+    one.says("voice", status=422, identifier={"kind": "phone", "value": f"+91{PLANTED_NUMBER}00"})
+    one.pays(PLANTED_WORDS[1], status=422)
+    tenant.resume(identifier={"kind": "phone", "value": f"0{PLANTED_NUMBER}"}, proposal={"state": PLANTED_WORDS[2]})
+
+
+def everything_of(tenant: Tenant, ids: list[str]) -> str:
+    """All that is answered about these borrowers, but for the time of the reading."""
+    answers: list[Json] = []
+    for id_ in ids:
+        one = tenant.borrower(id_=id_, number="+91" + PLANTED_NUMBER)
+        resumed = one.resume()
+        del resumed["resume_id"]
+        answers += [resumed, *(one.read(what) for what in ("", "flags", "briefing", "facts", "timeline"))]
+    answers += [tenant.get("/v1/borrowers", limit=200), tenant.get("/v1/ops/set-aside")]
+    return json.dumps([{name: value for name, value in a.items() if name != "as_of"} for a in answers])
+
+
+@dataclass
+class Lifetime:
+    """What a store went through: served, stopped, rebuilt, served again and stopped."""
+
+    folder: Path
+    before: str
+    after: str
+    version: int
+    beside: dict[str, Done]
+    rebuilt: Done
+    stopped: tuple[int, int]
+    stats: Json
+    taken: Json
+    next_version: int
+    metrics: str
+    log: list[Json]
+
+
+@pytest.fixture(scope="module")
+def lifetime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifetime]:
+    folder = tmp_path_factory.mktemp("lifetime")
+    service = Service(folder, policy=ALWAYS, env={"BORROWER_MEMORY_LOG_LEVEL": "DEBUG"}).start()
+    try:
+        tenant = Tenant(service)
+        ids = story(tenant)
+        mistakes(tenant)
+        version = tenant.get("/v1/borrowers/B-one")["record_version"]
+        metrics = httpx.get(f"{service.url}/metrics").text
+        with ThreadPoolExecutor() as pool:
+            commands = ("serve", "rebuild")
+            beside = dict(zip(commands, pool.map(service.command, commands), strict=True))
+        before = everything_of(tenant, ids)
+        first = service.stop()
+        rebuilt = service.command("rebuild")
+        service.start()
+        again = Tenant(service, key=tenant.key)
+        after = everything_of(again, ids)
+        one = again.borrower(id_="B-one")
+        taken = one.says("whatsapp", promise(4000, day(8)), conversation_id="c-2", revision=2, status=409)
+        stats, next_version = again.get("/v1/ops/stats"), one.says()["record_version"]
+        stopped = first, service.stop(signal.SIGINT)
+        yield Lifetime(
+            folder,
+            before,
+            after,
+            version,
+            beside,
+            rebuilt,
+            stopped,
+            stats,
+            taken,
+            next_version,
+            metrics,
+            log_lines(service),
+        )
+    finally:
+        service.kill()
+
+
+def test_a_restart_and_a_rebuild_change_no_answer(lifetime: Lifetime) -> None:
+    assert lifetime.after == lifetime.before
+    assert lifetime.rebuilt.returncode == 0, lifetime.rebuilt.stderr
+    told = json.loads(lifetime.rebuilt.stdout)
+    assert (told["changed"], told["removed"]) == (0, 0)
+    assert (lifetime.taken["code"], lifetime.taken["event_id"]) == ("id_conflict", "whatsapp:c-2:2"), "taken for ever"
+    assert lifetime.next_version == lifetime.version + 1
+    assert lifetime.stats["conflicts"] == 2
+
+
+def test_told_to_stop_it_ends_with_zero(lifetime: Lifetime) -> None:
+    assert lifetime.stopped == (0, 0)
+
+
+@pytest.mark.parametrize("command", ["serve", "rebuild"])
+def test_beside_a_running_service_no_other_takes_the_store(lifetime: Lifetime, command: str) -> None:
+    refused = lifetime.beside[command]
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "in use by process" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_the_log_holds_no_number_no_name_and_no_word(lifetime: Lifetime) -> None:
+    written = (lifetime.folder / "log").read_text()
+    for planted in (PLANTED_NUMBER, *PLANTED_WORDS):
+        assert planted not in written, planted
+        assert planted not in lifetime.metrics, planted
+    assert not [line for line in lifetime.log if line["level"] in ("error", "critical")]
+    requests = [line for line in lifetime.log if line["event"] == "request"]
+    assert len(requests) > 50
+    assert {line["route"] for line in requests} >= {"/v1/borrowers/{borrower_id}", "/v1/resume", "-"}
+
+
+def test_the_secrets_of_a_store_are_readable_by_its_user_alone(lifetime: Lifetime) -> None:
+    (secrets,) = lifetime.folder.glob("*.secret-keys")
+    assert os.stat(secrets).st_mode & 0o077 == 0
+
+
+# -- settings -----------------------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def test_host_port_and_mode_are_settings_and_a_taken_address_is_a_failure(tmp_path: Path) -> None:
+    port = free_port()
+    env = {"BORROWER_MEMORY_PORT": str(port), "BORROWER_MEMORY_MODE": "disabled"}
+    with running(tmp_path, policy=ALWAYS, env=env) as service:
+        assert service.url == f"http://127.0.0.1:{port}"
+        one = Tenant(service).borrower()
+        one.says()
+        assert one.resume()["found"] is False, "the mode of the environment is before the file's"
+        assert one.read()["record_version"] == 1
+        (tmp_path / "other").mkdir()
+        refused = Service(tmp_path / "other", env=env).command("serve")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BORROWER_MEMORY_PROT", "8123"),
+        ("BORROWER_MEMORY_PORT", "eighty"),
+        ("BORROWER_MEMORY_DATABASE_URL", "mysql://x"),
+        ("BORROWER_MEMORY_POLICY_FILE", "not-there.toml"),
+        ("BORROWER_MEMORY_LOG_LEVEL", "LOUD"),
+        ("BORROWER_MEMORY_SECRET_KEYS", "c2VjcmV0"),
+    ],
+)
+def test_wrong_settings_stop_the_start_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, value: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.argv", ["borrower-memory", "serve"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert name in told.err
+    assert value not in told.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "policy", ["[defaults]\nmodus = 1\n", "[defaults]\nidentity_days = -1\n", "no toml", "[other]\nx = 1\n"]
+)
+def test_a_fault_in_the_defaults_of_the_policy_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, policy: str
+) -> None:
+    (tmp_path / "policy.toml").write_text(policy)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BORROWER_MEMORY_POLICY_FILE", "policy.toml")
+    monkeypatch.setattr("sys.argv", ["borrower-memory", "serve"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "policy" in capsys.readouterr().err.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("nonsense", 2),
+        ("serve --loud", 2),
+        ("keys create --tenant acme", 2),
+        ("keys", 2),
+        ("--help", 0),
+        ("floor table", 0),
+    ],
+)
+def test_wrong_usage_is_exit_code_two(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, code: int
+) -> None:
+    monkeypatch.setattr("sys.argv", ["borrower-memory", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert (ended.value.code or 0) == code
+    assert bool(told.out) == (code == 0)
+
+
+# -- keys ---------------------------------------------------------------------------------------------------------
+
+
+def test_keys_are_made_and_listed_and_one_that_is_not_there_cannot_be_revoked(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    made = service.command("keys", "create", "--tenant", "acme", "--scopes", "events:agent,read", "--name", "asha")
+    assert (made.returncode, made.stdout.count("\n")) == (0, 1)
+    key: Any = json.loads(made.stdout)
+    assert list(key) == ["key", "key_id", "tenant", "scopes", "expires_at"]
+    assert key["key"].startswith(f"bm_{key['key_id']}_")
+    assert (key["tenant"], key["scopes"], key["expires_at"]) == ("acme", ["read", "events:agent"], None)
+
+    commands = (("keys", "list", "--tenant", "acme"), ("keys", "revoke", "nobody"))
+    with ThreadPoolExecutor() as pool:
+        listed, unknown = pool.map(lambda words: service.command(*words), commands)
+    (line,) = listed.stdout.splitlines()
+    assert (json.loads(line)["key_id"], json.loads(line)["name"]) == (key["key_id"], "asha")
+    assert key["key"] not in listed.stdout
+    assert key["key"].encode() not in (tmp_path / "memory.db").read_bytes()
+    assert (listed.returncode, unknown.returncode) == (0, 1)
