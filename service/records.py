@@ -37,9 +37,9 @@ from sqlalchemy import (
     update,
 )
 
-from service.database import Prepared
 from service.intake import envelope
 from service.intake.table_log import NAME as TABLE_LOG
+from service.prepared import Prepared
 from service.tables import (
     SUMMARY,
     Borrower,
