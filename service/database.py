@@ -79,6 +79,10 @@ class DamagedDatabase(Exception):
     """The database is not one of this service, or its file is damaged. The command ends with this sentence."""
 
 
+class NotMigrated(Exception):
+    """The database's tables are not yet those of this version. The command ends with this sentence."""
+
+
 class Store(Protocol):
     """A database that is open."""
 

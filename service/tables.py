@@ -11,8 +11,8 @@ client may send. Every change of a table is a migration; a test compares the two
 from datetime import date, datetime
 from typing import Any, ClassVar, Final
 
-from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, Table, text
-from sqlmodel import Field, SQLModel
+from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, String, Table, text
+from sqlmodel import AutoString, Field, SQLModel
 
 SUMMARY: Final = "summary"
 Counted: Final[Any] = BigInteger().with_variant(Integer(), "sqlite")
@@ -219,6 +219,9 @@ class SetAside(_Rows, table=True):
             "set_aside_open_event",
             "tenant",
             "event_id",
+            "reason",
+            "body_hash",
+            unique=True,
             sqlite_where=text("status = 'open'"),
             postgresql_where=text("status = 'open'"),
         ),
@@ -356,6 +359,11 @@ class Audit(_Rows, table=True):
 
 
 METADATA: Final = SQLModel.metadata
+# By code points, whatever a PostgreSQL database was made for: so the core orders ids, and so do cursors.
+_TEXT: Final = String().with_variant(String(collation="C"), "postgresql")
+for _column in (column for table in METADATA.tables.values() for column in table.columns):
+    if isinstance(_column.type, AutoString):
+        _column.type = _TEXT
 
 
 def table_of(rows: type[SQLModel]) -> Table:

@@ -1,4 +1,4 @@
-"""The embedded service without its edge: a database file, its log and its writer, for tests of what stands on them.
+"""The embedded service without its edge: a database, its log and its writer, for tests of what stands on them.
 
 Bodies are stamped as intake stamps them. Who is meant is told, or looked up by the identifier as intake does.
 """
@@ -17,13 +17,14 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from service import records
-from service.database import Database, migrate
+from service.database import Database, Store, migrate
 from service.intake import envelope
 from service.intake.log import InternalLog, Pending, Position
 from service.intake.stamping import Found, stamps_of
 from service.intake.table_log import TableLog
 from service.intake.terms import Warnings
 from service.policy import Policies
+from service.postgres import PostgresDatabase
 from service.records import BORROWER, JOURNAL
 from service.secrets import Secrets
 from service.writer import Outcome, Outcomes, Writer
@@ -89,9 +90,9 @@ def pending(entry: Entry, tenant: str = TENANT) -> Pending:
 
 @dataclass
 class Embedded:
-    """One opened file. The clock stands still unless it is moved."""
+    """One opened database. The clock stands still unless it is moved."""
 
-    database: Database
+    database: Store
     log: TableLog
     outcomes: Outcomes
     now: datetime = NOON + timedelta(days=1)
@@ -212,13 +213,20 @@ def _made(path: Path) -> bool:
     return path.exists()
 
 
+async def open_store(where: Path | str, *, serving: bool = False) -> Store:
+    """A file that is there, or a new one; or the PostgreSQL of a URL, migrated."""
+    if isinstance(where, str):
+        return await PostgresDatabase.open(where, serving=serving)
+    if not _made(where):
+        await migrate(where)
+        _keep_migrated(where)
+    return await Database.open(where, serving=serving)
+
+
 @contextlib.asynccontextmanager
-async def embedded(path: Path, *, writing: bool = True, partitions: int = 2) -> AsyncIterator[Embedded]:
-    """Opened on a file that is there, or on a new one; with a writer running unless told otherwise."""
-    if not _made(path):
-        await migrate(path)
-        _keep_migrated(path)
-    database = await Database.open(path)
+async def embedded(where: Path | str, *, writing: bool = True, partitions: int = 2) -> AsyncIterator[Embedded]:
+    """Opened where it is told (`open_store`); with a writer running unless told otherwise."""
+    database = await open_store(where)
     opened_ = Embedded(database, None, Outcomes())  # type: ignore[arg-type]
     opened_.log = await TableLog.open(database, partitions=partitions, clock=opened_.clock)
     if writing:

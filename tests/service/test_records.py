@@ -22,6 +22,7 @@ from service.tables import Permit, Resume, table_of
 from statemachine.merge import merge
 from statemachine.record import Record
 from statemachine.state import derive
+from tests.service.conftest import Where
 from tests.service.embedded import (
     NOON,
     PHONE,
@@ -46,8 +47,8 @@ BY_PHONE = {"identifier": {"kind": "phone", "value": PHONE}}
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Embedded]:
-    async with embedded(tmp_path / "test.db") as opened_:
+async def service(where: Where) -> AsyncIterator[Embedded]:
+    async with embedded(where()) as opened_:
         yield opened_
 
 
@@ -437,8 +438,8 @@ async def test_a_conversation_that_began_is_missing_until_its_summary_comes(serv
     }  # fmt: skip
 
 
-async def test_what_is_not_merged_yet_is_counted_with_the_age_of_the_oldest(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_what_is_not_merged_yet_is_counted_with_the_age_of_the_oldest(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         assert await service.look(records.unmerged, service.now) == (0, 0.0)
         await service.append(promise(borrower_id="B-1"))
         service.now += timedelta(seconds=30)
@@ -462,14 +463,20 @@ async def plan(service: Embedded, statement: Any) -> list[str]:
     return await service.database.read(explained)
 
 
-async def test_only_what_is_not_merged_is_looked_through_for_it(service: Embedded) -> None:
+@pytest.fixture
+async def on_sqlite(tmp_path: Path) -> AsyncIterator[Embedded]:
+    async with embedded(tmp_path / "test.db") as opened_:
+        yield opened_
+
+
+async def test_only_what_is_not_merged_is_looked_through_for_it(on_sqlite: Embedded) -> None:
     """The log keeps a week; looking for what is behind must not read it."""
     for statement in (records._WAITS.statement, records._WAITING.statement):
-        steps = await plan(service, statement)
+        steps = await plan(on_sqlite, statement)
         assert any("SEARCH intake USING" in step and "log_offset>" in step for step in steps), steps
 
 
-async def test_indexes_serve_the_lists(service: Embedded) -> None:
+async def test_indexes_serve_the_lists(on_sqlite: Embedded) -> None:
     journal = records.JOURNAL.c
     newest_first = (journal.effective_at.desc(), journal.event_id.desc())
     line = select(journal.event_id).where(journal.tenant == "a", journal.borrower_id == "b").order_by(*newest_first)
@@ -482,7 +489,7 @@ async def test_indexes_serve_the_lists(service: Embedded) -> None:
         "set_aside_open_event": records._SAME_ASIDE.statement,
     }
     for index, statement in cases.items():
-        steps = await plan(service, statement)
+        steps = await plan(on_sqlite, statement)
         assert any(index in step for step in steps), (index, steps)
         assert not any("TEMP B-TREE" in step for step in steps), (index, steps)
 
