@@ -177,6 +177,10 @@ class Edge:
         self._in_flight.requests += 1
         try:
             await self._answer(exchange)
+        except asyncio.CancelledError:  # the server ends, and has waited long enough for this one
+            if exchange.status is None:
+                ended = Unavailable("the service is being stopped; it is safe to send it again")
+                await problem_response(ended)(exchange.scope, exchange.receive, exchange.send)
         finally:
             self._in_flight.requests -= 1
             self._in_flight.bytes -= exchange.held_bytes

@@ -216,7 +216,7 @@ class RateLimited(Problem):
 
 class Unavailable(Problem):
     status, code, title = 503, "unavailable", "Unavailable"
-    sentence = "the service cannot do this just now; nothing was stored"
+    sentence = "the service cannot do this just now; it is safe to send it again"
 
     def __init__(self, detail: str | None = None, *, retry_after: int = RETRY_AFTER_SECONDS) -> None:
         super().__init__(detail, retry_after=retry_after)
@@ -275,7 +275,7 @@ def problem_for(error: Exception) -> Problem:
         return _from_parameters(error)
     if database_out_of_reach(error):
         log.warning("unavailable", error=type(error).__name__, where=_where(error))
-        return Unavailable("the database cannot be reached just now; nothing was stored")
+        return Unavailable("the database cannot be reached just now; it is safe to send it again")
     error_id = uuid.uuid4().hex[:12]
     log.error("request_failed", error_id=error_id, error=type(error).__name__, where=_where(error))
     return InternalError(error_id)

@@ -13,7 +13,8 @@ import uvicorn
 from service.app import application
 from service.wiring import Parts
 
-GRACE_SECONDS = 8
+GRACE_SECONDS = 5
+"""For requests in hand when it is told to stop: longer than the longest answer, within what a supervisor waits (10 s)."""
 KEEP_ALIVE_SECONDS = 75
 
 Beside = Callable[[str, Callable[[], None]], Awaitable[None]]
