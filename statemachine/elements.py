@@ -29,6 +29,10 @@ Stamp = Annotated[datetime, PlainSerializer(instant_text, when_used="json")]
 KeyField = tuple[Stamp, str, str]
 
 
+WRONG_BORROWER = "wrong_borrower"
+"""The reason of an unlink that says: what came through this identifier was never this borrower's (DESIGN 7)."""
+
+
 class Value(BaseModel):
     """A stored value; its fields are declared in the order of the alphabet, which makes its bytes canonical."""
 

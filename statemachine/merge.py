@@ -15,6 +15,7 @@ from typing import Any
 
 from statemachine import entries, stamps
 from statemachine.elements import (
+    WRONG_BORROWER,
     CommitmentSaid,
     ContactChoice,
     ConversationBegun,
@@ -280,6 +281,8 @@ def bucket_of(element: Any) -> Name:
             return ("holds", element.hold, loan)
         case ContactChoice():
             return ("contact", element.channel, element.purpose)
+        case IdentifierFact() if element.what == "unlinked" and element.reason == WRONG_BORROWER:
+            return ("wrong_borrower", element.identifier)
         case IdentifierFact():
             return ("identifiers", element.identifier)
         case StrangerMet():

@@ -41,6 +41,7 @@ from statemachine.conclusions import (
 )
 from statemachine.cycles import Calendar, Holding, Ref, conclude, payments_of
 from statemachine.elements import (
+    WRONG_BORROWER,
     CommitmentSaid,
     ContactChoice,
     ConversationBegun,
@@ -72,7 +73,6 @@ __all__ = [
     "UnknownLoan", "derive",
 ]  # fmt: skip
 
-WRONG_BORROWER = "wrong_borrower"
 CALLBACK_WITHOUT_TIME_DAYS = 7
 """An appointment whose time nobody could read is shown this long."""
 STEPS_INFORMED = frozenset({"inform", "negotiate", "confirm", "remind", "pay", "close"})
