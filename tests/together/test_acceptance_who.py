@@ -80,7 +80,7 @@ def test_a_number_that_cannot_be_one_is_refused_and_no_digit_is_cut(acme: Tenant
 )
 def test_one_number_in_two_forms_is_one_borrower(acme: Tenant, known: str, incoming: str) -> None:
     """AC-07, AC-08, and Argentina."""
-    n = f"8{another():03d}" if "55 " in known or "5511" in known else f"5{another():03d}"
+    n = f"{8 if known.lstrip('+').startswith('55') else 5}{another() % 1000:03d}"
     one = acme.borrower(number=known.format(n=n))
     one.verify()
     before = len(acme.get("/v1/borrowers", limit=200)["items"])
