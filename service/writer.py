@@ -29,7 +29,7 @@ import random
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -44,7 +44,17 @@ from service import records
 from service.database import DatabaseUnavailable, OutcomeUnknown, Store
 from service.intake import envelope
 from service.intake.envelope import Opened, internal_id
-from service.intake.log import IntakeLog, InternalLog, LogChanged, Logged, LogUnavailable, Pending, Position
+from service.intake.log import (
+    Change,
+    IntakeLog,
+    InternalLog,
+    LogChanged,
+    Logged,
+    LogStuck,
+    LogUnavailable,
+    Pending,
+    Position,
+)
 from service.policy import Policies
 from service.prepared import Prepared
 from service.records import Aside, Derived, Merged, Stored
@@ -76,6 +86,8 @@ REFOLDS: Final = 20  # of one batch whose records moved under it
 CACHE_BYTES: Final = 16 << 20  # of canonical bytes; as objects they are some ten times that
 OUTCOMES_KEPT: Final = 10_000  # told and not asked for, and asked for and not told
 SHORT_HASH_DIGITS: Final = 32
+ASIDE_ID_CHARACTERS: Final = 256  # no id of ours is longer; what is none of ours must fit into an index all the same
+GIVE_UP_SECONDS: Final = 8.0  # for the batch in hand, when a partition is to be another's; less than a group waits
 
 log = structlog.get_logger("service.writer")
 
@@ -293,6 +305,8 @@ class _Item:
     tries: int = 0
     first: Merged | _Item | None = None
     """What it repeats: an entry of the journal, or one before it in the batch."""
+    is_echo: bool = False
+    """The very delivery that was merged, which the way to the log brought once more; nobody sent it twice."""
     version: int = 0
     """Of its record after it was merged."""
     sent: int | None = None
@@ -385,8 +399,16 @@ class _Known:
     """Of borrowers that the cache does not have."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Hand:
+    """A partition that is this writer's now."""
+
+    task: asyncio.Task[None]
+    given_up: asyncio.Event
+
+
 class Writer:
-    """The writer of all partitions of a log, as one task each. `run` it, and `stop` it."""
+    """The writer of the partitions that a log gives it, as one task each. `run` it, and `stop` it."""
 
     def __init__(
         self,
@@ -412,20 +434,33 @@ class Writer:
         self._saved = saved
         self._cache = _Cache(CACHE_BYTES)
         self._stopping = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+        self._hands: dict[int, _Hand] = {}
         self._stopped: dict[int, str] = {}
         self._troubled: dict[int, str] = {}
 
     # -- running
 
     async def run(self) -> None:
-        """Until `stop`; a partition that had to stop by itself stays stopped, and is told by `health`."""
-        async with asyncio.TaskGroup() as group:
-            for partition in range(self._log.partitions):
-                group.create_task(self._run_partition(partition))
+        """Until `stop`, on the partitions that the log gives it; one that had to stop by itself is told by `health`.
+
+        Raises `LogStuck`, and `LogChanged` of the log as a whole: then the process has to end. `LogUnavailable` when it cannot
+        begin.
+        """
+        try:
+            async with asyncio.TaskGroup() as self._group:
+                await self._log.share(self, self._stopping)
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from several
+        finally:
+            self._group = None
+            await self._log.leave()
 
     async def stop(self) -> None:
         """Ends after the batches in hand. `run` returns then."""
         self._stopping.set()
+        for held in self._hands.values():
+            held.given_up.set()
         self._log.interrupt()
 
     def health(self) -> str:
@@ -434,19 +469,56 @@ class Writer:
             "; ".join(f"partition {p}: {why}" for p, why in sorted({**self._troubled, **self._stopped}.items())) or "ok"
         )
 
-    async def _run_partition(self, partition: int) -> None:
+    @property
+    def partitions(self) -> frozenset[int]:
+        """Those that it holds now."""
+        return frozenset(self._hands)
+
+    def assigned(self, partitions: Collection[int]) -> None:
+        """As `Holder`: each is taken, and followed by a task of its own."""
+        assert self._group is not None, "only while it runs"
+        for partition in partitions:
+            given_up = asyncio.Event()
+            if self._stopping.is_set():
+                given_up.set()
+            task = self._group.create_task(self._run_partition(partition, given_up))
+            self._hands[partition] = _Hand(task, given_up)
+
+    async def revoked(self, partitions: Collection[int]) -> None:
+        """As `Holder`: the batch in hand is finished, or after a while abandoned as a whole."""
+        hands = [self._hands.pop(partition) for partition in partitions if partition in self._hands]
+        for held in hands:
+            held.given_up.set()
+        tasks = {held.task for held in hands}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=GIVE_UP_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                log.warning("batches_abandoned", partitions=len(late))
+                await asyncio.wait(late, timeout=1.0)
+        for partition in partitions:
+            self._troubled.pop(partition, None)
+            self._stopped.pop(partition, None)
+        self._cache.clear()  # somebody else writes these records now
+
+    async def _run_partition(self, partition: int, given_up: asyncio.Event) -> None:
         failures = 0
-        while not self._stopping.is_set():
+        while not given_up.is_set():
             try:
                 fence = await self._take(partition)
                 failures = 0
                 self._troubled.pop(partition, None)
-                await self._follow(fence)
+                await self._follow(fence, given_up)
             except FenceLost as why:
                 log.warning("fence_lost", partition=partition, why=str(why))
             except (DatabaseUnavailable, LogUnavailable) as why:
+                if given_up.is_set():
+                    return
                 self._troubled[partition] = "waits for the database or the log"
                 log.warning("writer_waits", partition=partition, why=type(why).__name__, failures=failures)
+            except LogStuck:
+                raise
             except (InvariantBroken, LogChanged) as why:
                 self._stop_partition(partition, str(why))
                 return
@@ -455,18 +527,18 @@ class Writer:
                 return
             self._cache.clear()
             failures += 1
-            await self._pause(failures)
+            await self._pause(failures, given_up)
 
     def _stop_partition(self, partition: int, why: str) -> None:
         self._stopped[partition] = f"stopped: {why}"
         log.critical("partition_stopped", partition=partition, why=why)
 
-    async def _pause(self, failures: int) -> None:
+    async def _pause(self, failures: int, given_up: asyncio.Event) -> None:
         """Longer after each failure, and never in step with others."""
         longest = min(WORLD_BACKOFF_LIMIT_SECONDS, WORLD_BACKOFF_SECONDS * 2 ** min(failures, 10))
         try:
             async with asyncio.timeout(longest * random.uniform(0.5, 1.0)):
-                await self._stopping.wait()
+                await given_up.wait()
         except TimeoutError:
             return
 
@@ -487,16 +559,22 @@ class Writer:
             raise LogChanged(
                 f"the log ends before offset {fence.next_offset}, up to which partition {fence.partition} is merged"
             )
-        if fence.last_entry is None:
-            return
+        start = await self._log.start_offset(fence.partition)
+        if start > fence.next_offset:
+            raise LogChanged(
+                f"the log begins at offset {start} now, and partition {fence.partition} is merged up to"
+                f" {fence.next_offset} only"
+            )
+        if fence.last_entry is None or start == fence.next_offset:
+            return  # nothing was merged, or all of it has been let go
         before = await self._log.read(fence.partition, fence.next_offset - 1, 1, 0)
         if not before or before[0].offset != fence.next_offset - 1 or _entry_mark(before[0]) != fence.last_entry:
             raise LogChanged(
                 f"the entry before offset {fence.next_offset} of partition {fence.partition} is another one now"
             )
 
-    async def _follow(self, fence: Fence) -> None:
-        while not self._stopping.is_set():
+    async def _follow(self, fence: Fence, given_up: asyncio.Event) -> None:
+        while not given_up.is_set():
             logged = await self._log.read(fence.partition, fence.next_offset, BATCH_ENTRIES, READ_WAIT_SECONDS)
             if logged:
                 await self._merge(fence, logged)
@@ -535,6 +613,9 @@ class Writer:
             await slices.breathe()
         known = await self._database.read(lambda c: self._load(c, batch))  # 2
         fresh = _sorted(batch, known)  # 3
+        if self._log.others_may_write:
+            for item in batch.items:
+                item.is_echo = _is_echo(item)
         await self._fold(batch, known, fresh, slices)  # 4
         for fold in batch.folds.values():
             self._send(batch, fold)  # 5
@@ -549,9 +630,22 @@ class Writer:
         item = _Item(logged, opened, envelope.body_hash(opened.entry.body, self._secrets.keyed_hash))
         if poison is not None:
             item.fault, item.tries = poison, 1
+        elif (foreign := self._foreign(item)) is not None:
+            item.fault, item.tries = foreign, 1
         elif self._log.partition_of(*item.key) != fence.partition:
             item.fault, item.tries = "it stands in a partition that is not its borrower's", 1
         return item
+
+    def _foreign(self, item: _Item) -> str | None:
+        """Why it does not come from our intake, in a log where others may write as well."""
+        if not self._log.others_may_write:
+            return None
+        if (item.logged.tenant, item.logged.borrower_id) != item.key:
+            return "its key in the log names another tenant or borrower than it does itself"
+        stamps = item.entry.stamps
+        if stamps.digest != envelope.entry_digest(item.entry.body, stamps, self._secrets.keyed_hash):
+            return "it was not stamped by this service"
+        return None
 
     def _load(self, connection: Connection, batch: _Batch) -> _Known:
         """2: all that is stored of what the batch speaks of."""
@@ -566,10 +660,10 @@ class Writer:
             batch.asides[tenant] = records.open_set_aside(connection, tenant, ids)
             wanted = {item.entry.stamps.borrower_id for item in items}
             cold = [b for b in wanted if self._cache.get((tenant, b)) is None]
-            for borrower_id, row in records.stored_each(connection, tenant, cold).items():
-                known.rows[tenant, borrower_id] = row, records.stored_derived(connection, tenant, borrower_id)
-            for item in items:
-                _load_links(connection, batch, tenant, item.entry)
+            stored = records.stored_each(connection, tenant, cold)
+            beside = records.stored_derived_each(connection, tenant, list(stored))
+            known.rows.update(((tenant, id_), (row, beside[id_])) for id_, row in stored.items())
+            _load_links(connection, batch, tenant, items)
         return known
 
     # -- folding
@@ -711,7 +805,8 @@ class Writer:
         value = envelope.to_bytes(fold.tenant, Entry(body, stamps.changed(digest=digest)))
         for item in causes:
             item.sent = len(batch.outgoing)
-        batch.outgoing.append(Pending(fold.tenant, borrower_id, body.event_id, value))
+        told = tuple(item.entry.event_id for item in causes)
+        batch.outgoing.append(Pending(fold.tenant, borrower_id, body.event_id, value, told))
 
     # -- saving
 
@@ -720,11 +815,17 @@ class Writer:
         if batch.end <= fence.next_offset:
             raise InvariantBroken(f"the position would go from {fence.next_offset} to {batch.end}")
         last_entry = _entry_mark(batch.items[-1].logged)
+        internal = _internal_ids(batch)
+        changes = [_change(fold) for fold in batch.folds.values()]
 
         def save(connection: Connection) -> list[Position]:
             fence.advance(connection, batch.end, last_entry)
             _write(connection, fence, batch)
-            return self._internal.append_within(connection, batch.outgoing)
+            sent = self._internal.append_within(connection, batch.outgoing)
+            for tenant, event_ids in internal.items():
+                self._internal.taken_up_within(connection, tenant, event_ids)
+            self._internal.announce_within(connection, changes)
+            return sent
 
         try:
             sent = await self._database.write(save)
@@ -746,6 +847,7 @@ class Writer:
             after = sent[item.sent] if item.sent is not None and sent else None
             self._outcomes.tell(Position(fence.partition, item.logged.offset), _outcome(item), after)
         self._internal.appended(sent)
+        self._log.merged(fence.partition, fence.next_offset)
         if self._saved is not None and batch.folds:
             self._saved([fold.saved() for fold in batch.folds.values()])
         log.debug("merged", partition=fence.partition, entries=len(batch.items), next_offset=fence.next_offset)
@@ -776,14 +878,21 @@ class _Slices:
 # -- 2, 3 --------------------------------------------------------------------------------------------------------------
 
 
-def _load_links(connection: Connection, batch: _Batch, tenant: str, entry: Entry) -> None:
-    """Whose an identifier or a loan is, before this entry says something about it."""
-    if isinstance(entry.body, IdentifierLinked | IdentifierUnlinked):
-        kind, value = _identifier_of(entry)
-        batch.linked[tenant, kind, value] = frozenset(records.borrowers_of(connection, tenant, kind, [value]))
-    elif isinstance(entry.body, CycleOpened):
-        loan = entry.body.loan_id
-        batch.linked[tenant, "loan", loan] = frozenset(records.owners_of_loan(connection, tenant, loan))
+def _load_links(connection: Connection, batch: _Batch, tenant: str, items: Iterable[_Item]) -> None:
+    """Whose an identifier or a loan is, before an entry of these says something about it."""
+    told: dict[str, set[str]] = {}
+    for entry in (item.entry for item in items):
+        if isinstance(entry.body, IdentifierLinked | IdentifierUnlinked):
+            kind, value = _identifier_of(entry)
+            told.setdefault(kind, set()).add(value)
+        elif isinstance(entry.body, CycleOpened):
+            told.setdefault("loan", set()).add(entry.body.loan_id)
+    for kind, names in told.items():
+        if kind == "loan":
+            whose = records.owners_of_each(connection, tenant, list(names))
+        else:
+            whose = records.borrowers_of_each(connection, tenant, kind, list(names))
+        batch.linked.update(((tenant, kind, name), owners) for name, owners in whose.items())
 
 
 def _identifier_of(entry: Entry) -> tuple[str, str]:
@@ -801,6 +910,19 @@ def _sorted(batch: _Batch, known: _Known) -> list[_Item]:
             if item.first is None:
                 fresh[name] = item
     return list(fresh.values())
+
+
+def _is_echo(item: _Item) -> bool:
+    """By the digest, which covers the stamps: no two deliveries have them alike."""
+    match item.first:
+        case Merged() as first:
+            return (
+                first.body_hash == item.body_hash
+                and Stamps.model_validate_json(first.stamps).digest == item.entry.stamps.digest
+            )
+        case _Item() as first:
+            return first.entry.stamps.digest == item.entry.stamps.digest
+    return False
 
 
 # -- 4 -----------------------------------------------------------------------------------------------------------------
@@ -889,14 +1011,9 @@ def _evidence(record: Record) -> tuple[str | None, Record]:
 
 def _write(connection: Connection, fence: Fence, batch: _Batch) -> None:
     records.add_to_journal(connection, [_journal_row(fence, item) for item in batch.items if item.is_merged])
-    for fold in batch.folds.values():
-        assert fold.before is not None
-        assert fold.state is not None
-        at = Position(fence.partition, fold.items[-1].logged.offset)
-        row = records.record_row(fold.record, fold.record_bytes, fold.state, fold.version, fence.log, *at)
-        if not records.save_record(connection, *fold.key, fold.before.version, row):
-            raise _Moved
-        records.save_derived(connection, *fold.key, fold.before.derived, fold.derived)
+    if not records.save_each(connection, [_save_of(fence, fold) for fold in batch.folds.values()]):
+        raise _Moved
+    repeats = []
     for item in batch.items:
         if item.fault is not None:
             records.put_aside(connection, _aside(item, item.fault))
@@ -906,23 +1023,53 @@ def _write(connection: Connection, fence: Fence, batch: _Batch) -> None:
             for id_ in retried:
                 records.settle_set_aside(connection, item.tenant, id_, "merged", attempts=1)
         elif item.first is not None and item.entry.type not in INTERNAL_TYPES:
-            _write_repeat(connection, item)
+            repeats.append(_repeat_row(item))
+            if item.is_conflict:
+                _put_conflict_aside(connection, item)
+    records.count_repeats(connection, repeats)
 
 
-def _write_repeat(connection: Connection, item: _Item) -> None:
-    entry, received_at = item.entry, item.entry.stamps.received_at
-    records.count_repeat(connection, item.tenant, entry.event_id, received_at, is_conflict=item.is_conflict)
-    if item.is_conflict:
-        records.set_aside_conflict(
-            connection,
-            tenant=item.tenant,
-            event_id=entry.event_id,
-            kind=_kind(entry),
-            borrower_id=entry.stamps.borrower_id,
-            body_hash=item.body_hash,
-            value=item.logged.value,
-            at=received_at,
-        )
+def _save_of(fence: Fence, fold: _Fold) -> records.Save:
+    assert fold.before is not None
+    assert fold.state is not None
+    at = Position(fence.partition, fold.items[-1].logged.offset)
+    row = records.record_row(fold.record, fold.record_bytes, fold.state, fold.version, fence.log, *at)
+    return records.Save(*fold.key, fold.before.version, row, fold.before.derived, fold.derived)
+
+
+def _internal_ids(batch: _Batch) -> dict[str, list[str]]:
+    """By tenant, the entries of writers' own that the batch takes up, whatever becomes of them."""
+    found: dict[str, list[str]] = {}
+    for item in batch.items:
+        if item.opened is not None and item.entry.type in INTERNAL_TYPES:
+            found.setdefault(item.tenant, []).append(item.entry.event_id)
+    return found
+
+
+def _change(fold: _Fold) -> Change:
+    assert fold.state is not None
+    cycle = fold.state.cycle_of(None)
+    last = fold.items[-1].entry.event_id
+    return Change(fold.tenant, fold.borrower_id, fold.version, last, cycle.stage, cycle.rung)
+
+
+def _repeat_row(item: _Item) -> dict[str, Any]:
+    at = item.entry.stamps.received_at
+    return {"tenant": item.tenant, "event_id": item.entry.event_id, "at": at, "is_conflict": item.is_conflict}
+
+
+def _put_conflict_aside(connection: Connection, item: _Item) -> None:
+    entry = item.entry
+    records.set_aside_conflict(
+        connection,
+        tenant=item.tenant,
+        event_id=entry.event_id,
+        kind=_kind(entry),
+        borrower_id=entry.stamps.borrower_id,
+        body_hash=item.body_hash,
+        value=item.logged.value,
+        at=entry.stamps.received_at,
+    )
 
 
 def _aside(item: _Item, detail: str) -> Aside:
@@ -948,7 +1095,8 @@ def _kind(entry: Entry) -> str:
 
 def _storable(text: str) -> str:
     """What may be the very reason why it is set aside must not stop that as well."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    whole = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return whole[:ASIDE_ID_CHARACTERS]
 
 
 def _journal_row(fence: Fence, item: _Item) -> dict[str, Any]:

@@ -46,6 +46,20 @@ class Pending:
     borrower_id: str
     event_id: str
     value: bytes
+    causes: tuple[str, ...] = ()
+    """Of a writer's own: the events that it follows from, which are answered for with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record that was saved, as it is announced (API 13). `event_id` is of the entry that was merged last."""
+
+    tenant: str
+    borrower_id: str
+    record_version: int
+    event_id: str
+    stage: str
+    rung: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +123,19 @@ class IntakeLog(Protocol):
 
 
 class InternalLog(Protocol):
-    """How the writer sends entries of its own: as part of its transaction, so that they are sent if and only if it is
-    committed. The table does it by itself; a log elsewhere needs an outbox."""
+    """How the writer sends entries of its own, and announces what it saved: as part of its transaction, so that they are
+    sent if and only if it is committed. The table does the first by itself; a log elsewhere needs an outbox."""
 
-    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]: ...
+    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]:
+        """The positions, or none where they are not known yet."""
+
+    def taken_up_within(self, connection: Connection, tenant: str, event_ids: Sequence[str]) -> None:
+        """These entries of a writer's own are merged now, or set aside. After the `append_within` of the same transaction."""
+
+    def announce_within(self, connection: Connection, changes: Sequence[Change]) -> None: ...
 
     def appended(self, positions: Sequence[Position]) -> None:
-        """To be called once the transaction is committed: wakes the readers."""
+        """To be called once the transaction is committed: wakes who waits for it."""
 
 
 def partition_of(tenant: str, borrower_id: str, partitions: int) -> int:

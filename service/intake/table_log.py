@@ -19,6 +19,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from service.database import DatabaseUnavailable, Store
 from service.intake.log import (
     PARTITIONER,
+    Change,
     Holder,
     LogChanged,
     Logged,
@@ -183,6 +184,12 @@ class TableLog:
         end = _END.row(connection, of=partition)
         assert end is not None
         return int(end[0]) - count
+
+    def taken_up_within(self, connection: Connection, tenant: str, event_ids: Sequence[str]) -> None:
+        """Those who wait for an entry of a writer's own are told in this process."""
+
+    def announce_within(self, connection: Connection, changes: Sequence[Change]) -> None:
+        """Without Kafka there is nobody to tell."""
 
     def appended(self, positions: Sequence[Position]) -> None:
         for partition in {position.partition for position in positions}:

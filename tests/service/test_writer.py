@@ -192,8 +192,8 @@ class Stumbling:
             raise fault
         return sent
 
-    def appended(self, positions: Sequence[Position]) -> None:
-        self._log.appended(positions)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
 
 
 async def assert_records_are_the_fold_of_the_journal(service: Embedded) -> None:
