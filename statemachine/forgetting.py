@@ -1,7 +1,7 @@
 """Words that were forgotten, taken out of the elements that hold them (DESIGN 11, "Forgetting").
 
 A tombstone has no words, only keyed hashes of folded ones. An element up to the tombstone's time that holds such words
-loses the text they stand in; it keeps its place: its key and its keyed hash. Cleaning twice is cleaning once, and the order
+loses the text they stand in; it keeps its place: its key and its keyed hash. A reason that is a code decides something and is no text. Cleaning twice is cleaning once, and the order
 of tombstones does not matter, so a record is the same whenever the request arrived. Money, flags, holds and stops stay.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from statemachine.elements import (
+    WRONG_BORROWER,
     CallbackSaid,
     ClaimSaid,
     CommitmentSaid,
@@ -68,7 +69,7 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
     words = [w for t in due for w in t.words]
 
     def forgotten(text: str | None) -> bool:
-        return text is not None and text != "" and (everything or mentions(text, words, hasher))
+        return text is not None and text not in ("", WRONG_BORROWER) and (everything or mentions(text, words, hasher))
 
     changes: dict[str, Any] = {f: None for f in TEXTS.get(type(element), ()) if forgotten(getattr(element, f))}
     match element:

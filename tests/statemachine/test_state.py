@@ -255,3 +255,15 @@ def test_nothing_changes_by_time_alone_before_it_says_so() -> None:
         now = just_before + 1e-6
         seen += 1
     assert seen == 4, "the appointment, the due date, the hold, the fact"
+
+
+def test_forgetting_everything_does_not_bring_back_what_was_somebody_elses() -> None:
+    from statemachine.record import Tombstone
+    from statemachine.stamps import MemoryForgotten
+
+    promise = stamped(call("c-1").body, NOON, promise=call("c-1").stamps.promise, contact=True, through=PHONE)
+    unlink = about("identifier.unlinked", PHONE, days=1, reason="wrong_borrower")
+    stone = Tombstone(at=NOON + timedelta(days=2), event_id="f-1", everything=True)
+    forgotten = stamped(MemoryForgotten(event_id="f-1", tombstone=stone, type="memory.forgotten"), stone.at)
+    for order in ((promise, unlink, forgotten), (forgotten, unlink, promise), (unlink, forgotten, promise)):
+        assert state_after(*order).cycle_of(None).rung == "none"
