@@ -65,6 +65,8 @@ CACHED_CLAIMS: Final = 512
 CACHED_AMOUNTS: Final = 2_048
 CACHED_DAYS: Final = 2_048
 BORROWER: Final = "borrower"
+CLOCK: Final = "\ufdd0"
+"""No character of any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,10 @@ def narrative(state: BorrowerState, cycle: Cycle, *, now: datetime) -> Narrative
     return Narrative(text, tuple(withheld))
 
 
-def previous_step(state: BorrowerState, cycle: Cycle, *, now: datetime) -> str:
+def previous_step(state: BorrowerState, cycle: Cycle, *, now: datetime | None) -> str:
     """The step just taken in this cycle, in a sentence or two; never empty (API 6).
+
+    `now`: None leaves `CLOCK` where the reader's clock goes, for a text that is kept; `told_at` puts it in.
 
     The first that there is: the promise in force, a payment, a broken promise, the last conversation with the borrower, a
     message of ours, an attempt.
@@ -126,6 +130,11 @@ def previous_step(state: BorrowerState, cycle: Cycle, *, now: datetime) -> str:
         return _STEP["attempt"](attempt, zone)
     before = next((c for c in reversed(state.conversations) if c.contact), None)
     return _STEP["nothing"](before, zone)
+
+
+def told_at(text: str, now: datetime, time_zone: str) -> str:
+    """A kept text as it reads now: an amount that came in is told with the reader's clock (DESIGN 11)."""
+    return text.replace(CLOCK, _read_at(now, ZoneInfo(time_zone))) if CLOCK in text else text
 
 
 def said_in_words(fact: KnownFact, state: BorrowerState | None = None) -> str:
@@ -549,6 +558,10 @@ def _clock(at: datetime, zone: tzinfo) -> str:
     return f"{local.hour:02}:{local.minute:02}"
 
 
+def _read_at(now: datetime | None, zone: tzinfo) -> str:
+    return CLOCK if now is None else f"{_clock(now, zone)} on {_day(now, zone)}"
+
+
 def _moment(at: datetime, zone: tzinfo) -> str:
     return f"{_day(at, zone)}, {_clock(at, zone)}"
 
@@ -582,6 +595,7 @@ def _templates() -> Environment:
         "day": _day,
         "clock": _clock,
         "moment": _moment,
+        "read_at": _read_at,
         "money": lru_cache(maxsize=CACHED_AMOUNTS)(spoken),
         "quoted": _quoted,
         "name": _name,

@@ -1,4 +1,4 @@
-"""A borrower's state as readers see it: the stored record, understood at this moment (DESIGN 3).
+"""A borrower as readers see it: the stored record, understood at this moment (DESIGN 3).
 
 Understanding a record costs more than fetching it, so what was derived is kept while it holds: the same record version and
 policy, and not past the time at which time alone changes it. Nothing derived is ever stored as truth.
@@ -7,20 +7,23 @@ policy, and not past the time at which time alone changes it. Nothing derived is
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from service import records
+from service.gist import Gist, gist_of
 from service.policy import Policy
+from statemachine.conclusions import Cycle
+from statemachine.cycles import Holding, conclude
 from statemachine.record import Record
-from statemachine.state import BorrowerState, derive
+from statemachine.state import BorrowerState, UnknownLoan, derive
 
-STATES_KEPT = 2_000
-ANSWERS_KEPT = 20_000
+STATES_KEPT: Final = 2_000
+GISTS_KEPT: Final = 8_000
+"""Of some 3 KB each; most are found beside their record and are not kept here."""
 
-T = TypeVar("T")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,30 @@ class Known:
     state: BorrowerState
     is_provisional: bool
 
+    def cycle_for(self, loan_id: str | None, policy: Policy, now: datetime) -> Cycle:
+        """The cycle meant; of a loan that the record does not know, an empty one (API 6)."""
+        try:
+            return self.state.cycle_of(loan_id)
+        except UnknownLoan:
+            return conclude(
+                (loan_id, None),
+                Holding(),
+                None,
+                now=now,
+                zone=self.state.time_zone,
+                currency=policy.currency,
+                lost_up_to=None,
+            )
 
-class Kept:
+
+class Kept(Generic[V]):
     """The last so many values, each with the time until which it holds."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._values: OrderedDict[Any, tuple[datetime | None, Any]] = OrderedDict()
+        self._values: OrderedDict[Any, tuple[datetime | None, V]] = OrderedDict()
 
-    def get(self, key: Any, now: datetime) -> Any | None:
+    def get(self, key: Any, now: datetime) -> V | None:
         found = self._values.get(key)
         if found is None:
             return None
@@ -51,7 +69,7 @@ class Kept:
         self._values.move_to_end(key)
         return value
 
-    def put(self, key: Any, value: Any, until: datetime | None) -> None:
+    def put(self, key: Any, value: V, until: datetime | None) -> None:
         self._values[key] = (until, value)
         if len(self._values) > self._limit:
             self._values.popitem(last=False)
@@ -61,8 +79,8 @@ class Reader:
     """Understands stored records, and remembers what it understood."""
 
     def __init__(self) -> None:
-        self._states = Kept(STATES_KEPT)
-        self.answers = Kept(ANSWERS_KEPT)
+        self._states: Kept[BorrowerState] = Kept(STATES_KEPT)
+        self._gists: Kept[Gist] = Kept(GISTS_KEPT)
 
     def known(self, tenant: str, stored: records.Stored, policy: Policy, now: datetime) -> Known:
         """The state of a stored record. Raises `statemachine.record.UnreadableRecord`."""
@@ -73,10 +91,12 @@ class Reader:
             self._states.put(key, state, state.valid_until)
         return Known(stored.borrower_id, stored.version, state, stored.provisional)
 
-    def answer(self, key: Any, now: datetime, until: datetime | None, compute: Callable[[], T]) -> T:
-        """What was computed for this key before, if it still holds."""
-        found = self.answers.get(key, now)
-        if found is None:
-            found = compute()
-            self.answers.put(key, found, until)
-        return found
+    def gist(self, tenant: str, stored: records.Stored, loan_id: str | None, policy: Policy, now: datetime) -> Gist:
+        """The gist of a stored record beside which there is none that holds. Raises as `known`."""
+        key = (tenant, stored.borrower_id, stored.version, policy.version, loan_id)
+        gist = self._gists.get(key, now)
+        if gist is None:
+            known = self.known(tenant, stored, policy, now)
+            gist = gist_of(known.state, known.cycle_for(loan_id, policy, now), policy)
+            self._gists.put(key, gist, gist.until)
+        return gist

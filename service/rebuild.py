@@ -15,7 +15,7 @@ from typing import Any, Final
 import structlog
 from sqlalchemy import Connection, func, select, tuple_
 
-from service import records
+from service import gists, records
 from service.database import Database
 from service.intake import envelope
 from service.policy import Policies
@@ -89,6 +89,7 @@ async def _rebuilt(
         found.changed_ids += changed[: CHANGED_LIMIT - len(found.changed_ids)]
         progress(found.borrowers, total)
     found.removed = await database.write(_remove_unknown)
+    await database.write(gists.drop_all)
     log.info(
         "rebuilt",
         borrowers=found.borrowers,

@@ -20,20 +20,18 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from sqlalchemy import Connection
 
-from service import naming, records
+from service import gists, naming, records
 from service.database import DatabaseUnavailable
+from service.gist import NOBODY, Gist, basis_of
+from service.gist import from_bytes as gist_from
 from service.naming import Called
 from service.policy import Policy
-from service.reading import Known
-from service.resume import Answer, Asked, Judged, answer, cold_start, finished, judged
+from service.resume import Asked, Start, cold, started, worded
 from service.resumes import Kept
-from statemachine.conclusions import Cycle
-from statemachine.contact import Contact, contact_of, contact_of_nobody, strictest, unknown
-from statemachine.cycles import Holding, conclude
+from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
 from statemachine.floor import Refusal
 from statemachine.record import UnreadableRecord
-from statemachine.state import UnknownLoan
 
 if TYPE_CHECKING:
     from service.wiring import Parts
@@ -58,66 +56,107 @@ class Request:
     proposal: Any
 
 
+@dataclass(frozen=True, slots=True)
+class _One:
+    """A borrower at one record version; the id is the real one, also when a provisional id was asked for."""
+
+    borrower_id: str
+    version: int
+    gist: Gist
+
+
 @dataclass(slots=True)
 class _Seen:
     """What reading found: one borrower, several, or none; or why it found nothing out."""
 
-    known: list[Known]
+    known: list[_One]
     degraded: str | None = None
 
 
-async def resume(parts: Parts, tenant: str, asked: Request) -> Answer:
-    """The answer of API 6. Raises `InvalidBody` when nobody is named or a number cannot be one; nothing else."""
+async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
+    """The answer of API 6, in JSON. Raises `InvalidBody` when nobody is named or a number cannot be one; nothing else."""
     now = parts.clock()
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
+    asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
     resume_id = f"r_{secrets.token_urlsafe(9)}"
-    one: Known | None = None
-    given: Judged | None = None
+    missing_after = timedelta(minutes=policy.report_missing_minutes)
+    one: _One | None = None
+    start = cold()
     mode = policy.mode_for(asked.channel, None)
-    body: Answer
     try:
-        seen = await _seen(parts, tenant, who, asked.after, policy, now)
+        seen = await _seen(parts, tenant, who, asked, policy, now)
+        degraded = seen.degraded
         one = seen.known[0] if len(seen.known) == 1 else None
         mode = policy.mode_for(asked.channel, one.borrower_id if one else None)
-        contact = _contact(seen, asked, policy, now)
-        if one is None:
-            ambiguous = [Refusal("ambiguous_identifier", "several borrowers share this identifier")]
-            body = cold_start(degraded_reason=seen.degraded, refusals=ambiguous if len(seen.known) > 1 else ())
-        elif mode == "disabled":
-            body = cold_start()
-        else:
-            given, remembered = _remembered(parts, tenant, one, who, asked, policy, now)
-            body = remembered if mode == "enabled" else cold_start()
+        contact = _contact(seen, asked.channel, policy, now)
+        if len(seen.known) > 1:
+            start = cold([Refusal("ambiguous_identifier", "several borrowers share this identifier")])
+        elif one is not None and mode != "disabled":
+            start = started(one.gist, asking)
+        handed_out = one is not None and mode == "enabled"
+        body = worded(
+            one.gist if one is not None and handed_out else NOBODY,
+            start if handed_out or one is None else cold(),
+            asking,
+            resume_id=resume_id,
+            contact=contact,
+            record_version=one.version if one is not None and handed_out else None,
+            now=now,
+            missing_after=missing_after,
+            degraded_reason=degraded,
+        )
     except Exception as fault:  # noqa: BLE001  # an agent with a caller on the line is owed a start, whatever failed
         log.error("resume.failed", resume_id=resume_id, tenant=tenant, fault=type(fault).__name__)
-        given, one = None, None
-        body, contact = cold_start(degraded_reason="memory_unavailable"), unknown(policy.time_zone)
-    answered = finished(
-        body,
-        resume_id=resume_id,
-        contact=contact,
-        record_version=one.version if one and body["found"] else None,
-        as_of=now,
-    )
-    parts.resumes.keep(_kept(resume_id, tenant, asked, one, given, body, mode, now))
-    return answered
+        one, start, degraded = None, cold(), "memory_unavailable"
+        body = worded(
+            NOBODY,
+            start,
+            asking,
+            resume_id=resume_id,
+            contact=unknown(policy.time_zone),
+            record_version=None,
+            now=now,
+            missing_after=missing_after,
+            degraded_reason=degraded,
+        )
+    parts.resumes.keep(_kept(resume_id, tenant, asked, one, start, mode, now, degraded))
+    return body
 
 
-async def _seen(parts: Parts, tenant: str, who: Called, after: str | None, policy: Policy, now: datetime) -> _Seen:
-    def look(conn: Connection) -> list[records.Stored]:
+async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, now: datetime) -> _Seen:
+    basis = basis_of(policy)
+
+    def look(conn: Connection) -> list[_One | records.Stored]:
         named = naming.find(conn, tenant, who, parts.secrets)
         ids = (named.borrower_id,) if named.borrower_id else named.candidates
-        return [stored for id_ in ids if (stored := records.stored(conn, tenant, id_)) is not None]
+        return [found for id_ in ids if (found := _read(conn, tenant, id_, basis, now, asked.loan_id)) is not None]
+
+    def understood(found: _One | records.Stored) -> _One:
+        if isinstance(found, _One):
+            return found
+        gist = parts.reader.gist(tenant, found, asked.loan_id, policy, now)
+        return _One(found.borrower_id, found.version, gist)
 
     try:
-        if after is not None and not await merged_within(parts, tenant, after):
+        if asked.after is not None and not await merged_within(parts, tenant, asked.after):
             return _Seen([], "not_yet_merged")
-        stored = await parts.database.read(look)
-        return _Seen([parts.reader.known(tenant, s, policy, now) for s in stored])
+        return _Seen([understood(found) for found in await parts.database.read(look)])
     except (DatabaseUnavailable, UnreadableRecord) as fault:
         log.error("resume.unreadable", tenant=tenant, fault=type(fault).__name__)
         return _Seen([], "memory_unavailable")
+
+
+def _read(
+    conn: Connection, tenant: str, borrower_id: str, basis: str, now: datetime, loan_id: str | None
+) -> _One | records.Stored | None:
+    """A borrower by the gist that is kept, if it holds; else the record to make one from."""
+    glimpse = gists.glimpse(conn, tenant, borrower_id)
+    if glimpse is not None:
+        gist = gist_from(glimpse.gist)
+        if gist is not None and gist.holds(basis, now, loan_id):
+            return _One(glimpse.borrower_id, glimpse.version, gist)
+    return records.stored(conn, tenant, borrower_id)
 
 
 async def merged_within(parts: Parts, tenant: str, event_id: str) -> bool:
@@ -130,49 +169,21 @@ async def merged_within(parts: Parts, tenant: str, event_id: str) -> bool:
     return True
 
 
-def _remembered(
-    parts: Parts, tenant: str, one: Known, who: Called, asked: Request, policy: Policy, now: datetime
-) -> tuple[Judged, Answer]:
-    """What the memory would answer; kept while it holds, but for a caller's own proposal."""
-    state = one.state
-    asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
-    missing_after = timedelta(minutes=policy.report_missing_minutes)
-
-    def compute() -> tuple[Judged, Answer]:
-        cycle = cycle_for(one, asked.loan_id, policy, now)
-        given = judged(state, cycle, asking)
-        return given, answer(state, cycle, asking, given, now=now, missing_after=missing_after)
-
-    if asked.proposal is not None or state.started:
-        return compute()
-    key = (tenant, one.borrower_id, one.version, policy.version, asked.channel, asked.direction, who.key, asked.loan_id)
-    return parts.reader.answer(key, now, state.valid_until, compute)
-
-
-def cycle_for(one: Known, loan_id: str | None, policy: Policy, now: datetime) -> Cycle:
-    """The cycle meant; of a loan that the record does not know, an empty one (API 6)."""
-    try:
-        return one.state.cycle_of(loan_id)
-    except UnknownLoan:
-        return conclude(
-            (loan_id, None),
-            Holding(),
-            None,
-            now=now,
-            zone=one.state.time_zone,
-            currency=policy.currency,
-            lost_up_to=None,
-        )
-
-
-def _contact(seen: _Seen, asked: Request, policy: Policy, now: datetime) -> Contact:
+def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contact:
     if seen.degraded:
         return unknown(policy.time_zone)
     if not seen.known:
         return contact_of_nobody(policy.time_zone, now, policy)
     contacts = [
-        contact_of(k.state, asked.channel, cycle_for(k, asked.loan_id, policy, now).loan_id, now, policy)
-        for k in seen.known
+        weighed(
+            gist.time_zone,
+            hold_ends=gist.hold_ends,
+            opted_out=channel in gist.opted_out,
+            attempts=[at for on, at in gist.attempts if on == channel and now - ATTEMPTS_WINDOW < at <= now],
+            now=now,
+            policy=policy,
+        )
+        for gist in (one.gist for one in seen.known)
     ]
     return contacts[0] if len(contacts) == 1 else strictest(contacts)
 
@@ -181,12 +192,13 @@ def _kept(
     resume_id: str,
     tenant: str,
     asked: Request,
-    one: Known | None,
-    given: Judged | None,
-    body: Answer,
+    one: _One | None,
+    start: Start,
     mode: str,
     now: datetime,
+    degraded: str | None,
 ) -> Kept:
+    """What is kept for ops: in shadow what would have been answered."""
     return Kept(
         resume_id=resume_id,
         tenant=tenant,
@@ -195,14 +207,14 @@ def _kept(
         channel=asked.channel,
         direction=asked.direction,
         loan_id=asked.loan_id,
-        position=given.grant.position if given else None,
-        proposed=given.proposed if given else None,
-        proposed_by=given.proposed_by if given else None,
-        granted=given.grant.state if given else body["state"],
-        refusals=given.grant.refusals if given else body["refusals"],
-        fallback=given.fallback if given else None,
-        source=given.source if given else body["source"],
+        position=start.position,
+        proposed=start.proposed,
+        proposed_by=start.proposed_by,
+        granted=start.state,
+        refusals=start.refusals,
+        fallback=start.fallback,
+        source=start.source,
         record_version=one.version if one else None,
         mode=mode,
-        degraded=body["degraded"],
+        degraded=degraded is not None,
     )

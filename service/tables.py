@@ -80,6 +80,17 @@ class Borrower(_Rows, table=True):
     """Of the entry merged last."""
 
 
+class Gist(_Rows, table=True):
+    """What `resume` tells of one record version, as bytes. A copy, which may be missing or out of date."""
+
+    __tablename__ = "gist"
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    version: int
+    gist: bytes
+
+
 class Journey(_Rows, table=True):
     """Where a borrower stands with one loan, as the lists show it: the loan's cycle last opened, else the implicit one."""
 

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from service.database import Database, DatabaseUnavailable, Store
 from service.edge import RateLimit
 from service.errors import Unavailable
+from service.gists import GistKeeper
 from service.intake import envelope
 from service.intake.log import IntakeLog, LogUnavailable, Pending
 from service.intake.table_log import TableLog
@@ -110,7 +111,10 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         log = await TableLog.open(database)
         outcomes = Outcomes()
         owner = f"{socket.gethostname()}:{os.getpid()}"
-        writer = Writer(database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner)
+        gists = GistKeeper(database, policies)
+        writer = Writer(
+            database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner, saved=gists.saved
+        )
         parts = Parts(
             settings=settings,
             policies=policies,
@@ -131,5 +135,6 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(running, STOP_SECONDS)
             await parts.resumes.flush()
+            await gists.flush()
     finally:
         await database.close()

@@ -6,14 +6,13 @@ allowed: a memory that cannot be read gives `UNKNOWN`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from statemachine.conclusions import Hold
 from statemachine.state import BorrowerState
 
 ATTEMPTS_WINDOW = timedelta(days=7)
@@ -48,9 +47,9 @@ def contact_of(
     state: BorrowerState, channel: str, loan_id: str | None, now: datetime, policy: ContactPolicy
 ) -> Contact:
     """May this borrower be contacted on this channel, about this loan?"""
-    return _weighed(
+    return weighed(
         state.time_zone,
-        holds=state.holds_on(loan_id),
+        hold_ends=[hold.until for hold in state.holds_on(loan_id)],
         opted_out=state.opted_out(channel),
         attempts=[
             c.at
@@ -64,7 +63,7 @@ def contact_of(
 
 def contact_of_nobody(zone: str, now: datetime, policy: ContactPolicy) -> Contact:
     """Of somebody of whom nothing is known: the hours alone."""
-    return _weighed(zone, holds=(), opted_out=False, attempts=[], now=now, policy=policy)
+    return weighed(zone, hold_ends=(), opted_out=False, attempts=(), now=now, policy=policy)
 
 
 def strictest(contacts: Iterable[Contact]) -> Contact:
@@ -74,20 +73,21 @@ def strictest(contacts: Iterable[Contact]) -> Contact:
     return Contact(not reasons, reasons, None, contacts[0].time_zone)
 
 
-def _weighed(
+def weighed(
     zone: str,
     *,
-    holds: Iterable[Hold],
+    hold_ends: Iterable[datetime | None],
     opted_out: bool,
-    attempts: list[datetime],
+    attempts: Sequence[datetime],
     now: datetime,
     policy: ContactPolicy,
 ) -> Contact:
+    """The same from what counts: when each hold ends (null: not by itself), and the attempts of the window."""
     reasons = []
     earliest: datetime | None = now
-    for hold in holds:
+    for end in hold_ends:
         reasons.append("hold")
-        earliest = max(earliest, hold.until) if earliest and hold.until else None
+        earliest = max(earliest, end) if earliest and end else None
     if opted_out:
         reasons.append("opted_out")
         earliest = None

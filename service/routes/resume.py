@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, routes
+from service.calls import JSON, Call, call, routes
 from service.resuming import Request, resume
 from statemachine.entries import AnyBorrowerId, Channel, Direction, Frozen, Id, Identifier
 
@@ -56,4 +56,4 @@ class ResumeRequest(Frozen):
 async def resume_call(call: Call) -> Response:
     """Where the next conversation starts, and why."""
     asked = await call.body(ResumeRequest)
-    return answered(await resume(call.parts, call.tenant, Request(**dict(asked))))
+    return Response(await resume(call.parts, call.tenant, Request(**dict(asked))), media_type=JSON)
