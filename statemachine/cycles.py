@@ -44,6 +44,7 @@ STANDING_OUTCOMES = ("sent", "delivered", "read")
 _RANK = {"attempted": 0, "sent": 1, "failed": 2, "delivered": 3, "read": 4}
 ZERO = Decimal(0)
 _FAR = datetime.max.replace(tzinfo=UTC)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 DAYS_KEPT = 4_096
 
 
@@ -180,7 +181,14 @@ def end_of_day(day: date, zone: str) -> datetime:
     """The first instant after a date in a zone, in UTC: a due date is past from then on."""
     if day >= date(9999, 12, 30):
         return _FAR
-    return datetime.combine(day + timedelta(days=1), time(), _zone(zone)).astimezone(UTC)
+    return start_of_day(day + timedelta(days=1), zone)
+
+
+def start_of_day(day: date, zone: str) -> datetime:
+    """The first instant of a date in a zone, in UTC."""
+    if day <= date(1, 1, 2):
+        return _LONG_AGO
+    return datetime.combine(day, time(), _zone(zone)).astimezone(UTC)
 
 
 @lru_cache(maxsize=256)
@@ -466,7 +474,7 @@ def _claim(claims: Sequence[ConversationTold], status: Status, payments: Sequenc
     last = claims[-1]
     said = last.claim
     assert said is not None, "only conversations with a claim are placed as claims"
-    since = end_of_day(said.paid_on - timedelta(days=1), zone) if said.paid_on else last.at
+    since = start_of_day(said.paid_on, zone) if said.paid_on else last.at
     if any(p.received > 0 and p.at >= since for p in payments):
         return None
     amount = None if said.amount is None else quantised(said.amount, said.currency or "")

@@ -26,8 +26,9 @@ from statemachine.ladder import AMOUNT_MAX, ceiling
 from statemachine.money import CURRENCIES
 from statemachine.stamps import PromiseTerms, Warning
 
-DUE_DATE_AHEAD_DAYS = 3660
-"""A due date further ahead than ten years is a slip, not a promise."""
+REACH_DAYS = 3660
+"""A due date further ahead than ten years is a slip, not a promise; so is a payment that is claimed for so long ago."""
+_REACH = timedelta(days=REACH_DAYS)
 
 
 @dataclass(slots=True)
@@ -220,7 +221,7 @@ def _currency(stated: str | None, spoken: str | None, at: str, anchor: _Anchor) 
 def _due_date(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Date:
     at = "commitment.due_date"
     stated = _day(said_so.due_date)
-    out_of_reach = stated is None or not anchor.day <= stated <= anchor.day + timedelta(days=DUE_DATE_AHEAD_DAYS)
+    out_of_reach = stated is None or not anchor.day <= stated <= anchor.day + _REACH
     if said_so.due_date is not None and out_of_reach:
         anchor.warnings.add("due_date_withheld", at, "a due date is a day of the calendar, not before the conversation")
         stated = None
@@ -270,7 +271,7 @@ def _claim(claim: PaymentClaim, turns: Sequence[Turn], anchor: _Anchor) -> Claim
     spoken = _sensible(words)
     amount = stated if stated is not None else spoken[0] if len(spoken) == 1 else None
     paid_on = _day(claim.paid_on)
-    if claim.paid_on is not None and (paid_on is None or paid_on > anchor.day):
+    if claim.paid_on is not None and (paid_on is None or not anchor.day - _REACH <= paid_on <= anchor.day):
         anchor.warnings.add("due_date_withheld", "payment_claim.paid_on", "a payment is claimed for a day that is past")
         paid_on = None
     if paid_on is None:

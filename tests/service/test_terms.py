@@ -201,9 +201,10 @@ def test_a_claim_keeps_its_day_and_amount() -> None:
     terms, _ = settled(payment_claim={"paid_on": "2026-01-27", "quote": "27 ko 300 bhar diya"})
     assert terms.claim
     assert (terms.claim.amount, terms.claim.paid_on) == (300, date(2026, 1, 27))
-    terms, codes = settled(payment_claim={"paid_on": "2026-01-30"})
-    assert terms.claim
-    assert (terms.claim.paid_on, codes) == (None, {"due_date_withheld": "payment_claim.paid_on"})
+    for day in ("2026-01-30", "2015-01-01", "0001-01-01", "2026-02-30"):
+        terms, codes = settled(payment_claim={"paid_on": day})
+        assert terms.claim
+        assert (terms.claim.paid_on, codes) == (None, {"due_date_withheld": "payment_claim.paid_on"})
 
 
 def test_an_appointment_is_read_from_its_words() -> None:

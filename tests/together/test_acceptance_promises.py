@@ -410,6 +410,13 @@ def test_i_have_already_paid_is_a_claim(borrower: Borrower, channel: str, claim:
     assert paid_on is None or f"{int(paid_on[-2:])} January 2026" in briefing
 
 
+@pytest.mark.parametrize("paid_on", ["0001-01-01", "1999-12-31", "9999-12-31", day(1), "2026-02-30"])
+def test_a_claim_of_a_day_that_cannot_be_is_a_claim_without_a_day(borrower: Borrower, paid_on: str) -> None:
+    answer = borrower.says("voice", None, payment_claim={"paid_on": paid_on})
+    assert (answer["status"], warned(answer)) == ("merged", {"due_date_withheld"})
+    assert borrower.read()["payment_claim"]["paid_on"] is None
+
+
 def test_a_payment_answers_a_claim(borrower: Borrower) -> None:
     borrower.opens()
     borrower.says("voice", None, payment_claim={"paid_on": day(-1), "amount": 400}, ended_at=ago(hours=5))
