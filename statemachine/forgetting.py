@@ -1,8 +1,9 @@
 """Words that were forgotten, taken out of the elements that hold them (DESIGN 11, "Forgetting").
 
 A tombstone has no words, only keyed hashes of folded ones. An element up to the tombstone's time that holds such words
-loses the text they stand in; it keeps its place: its key and its keyed hash. A reason that is a code decides something and is no text. Cleaning twice is cleaning once, and the order
-of tombstones does not matter, so a record is the same whenever the request arrived. Money, flags, holds and stops stay.
+loses the text they stand in; it keeps its place: its key and its keyed hash. A reason that is a code decides something
+and is no text. Cleaning twice is cleaning once, and the order of tombstones does not matter, so a record is the same
+whenever the request arrived. Money, flags, holds and stops stay.
 """
 
 from __future__ import annotations
