@@ -149,7 +149,11 @@ class Holding:
 def payments_of(
     made: Iterable[PaymentMade], undone: Iterable[PaymentUndone]
 ) -> list[tuple[PaymentMade, Payment, list[datetime]]]:
-    """Each payment reference once: its newest statement, less what was reversed; with the times of its reversals."""
+    """Each payment reference once: its newest statement, less what was reversed; with the times of its reversals.
+
+    First in each is the statement that places it: the newest that names a loan or a cycle, since a later one that names
+    none says nothing of where it belongs.
+    """
     stated: dict[str, list[PaymentMade]] = defaultdict(list)
     back: dict[str, list[PaymentUndone]] = defaultdict(list)
     for element in made:
@@ -172,7 +176,8 @@ def payments_of(
             settles=newest.settles and not returned,
             disputed_amounts=tuple(sorted(others)),
         )
-        result.append((newest, payment, [u.at for u in reversals]))
+        named = max((e for e in stated[ref] if e.loan_id or e.cycle_id), key=_key, default=newest)
+        result.append((named, payment, [u.at for u in reversals]))
     return result
 
 

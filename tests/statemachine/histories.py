@@ -134,9 +134,14 @@ def _message(d: Any) -> dict[str, Any]:
 
 
 def _payment(d: Any) -> dict[str, Any]:
-    """One amount for each reference: two statements that differ are a case of their own."""
-    ref = d(st.sampled_from(["P-1", "P-2"]))
-    return {"payment_ref": ref, "amount": Decimal(1000 if ref == "P-1" else 5000), "currency": "INR"}
+    """One amount and loan for each reference: two statements that differ are a case of their own."""
+    ref, loan, amount = d(st.sampled_from([("P-1", "LN-1", 1000), ("P-2", "LN-2", 5000)]))
+    return {
+        "payment_ref": ref,
+        "amount": Decimal(amount),
+        "currency": "INR",
+        "loan_id": d(st.sampled_from([None, loan])),
+    }
 
 
 def _cycle(d: Any) -> dict[str, Any]:

@@ -267,3 +267,10 @@ def test_forgetting_everything_does_not_bring_back_what_was_somebody_elses() -> 
     forgotten = stamped(MemoryForgotten(event_id="f-1", tombstone=stone, type="memory.forgotten"), stone.at)
     for order in ((promise, unlink, forgotten), (forgotten, unlink, promise), (unlink, forgotten, promise)):
         assert state_after(*order).cycle_of(None).rung == "none"
+
+
+def test_a_payment_stays_where_a_statement_put_it_when_a_later_one_names_no_loan() -> None:
+    named, unnamed = paid(1000, days=1, loan_id="LN-2"), paid(1000, days=1.5)
+    known = event("reminder.sent", days=0, loan_id="LN-1", channel="voice", message_id="m", outcome="sent")
+    state = state_after(known, named, unnamed)
+    assert (state.cycle_of("LN-2").received, state.unplaced_payments) == (1000, ())
