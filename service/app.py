@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from service.calls import direct
 from service.edge import Edge
 from service.errors import exception_handlers
 from service.routes import borrowers, events, export, health, ops, permits, resume, summaries
@@ -25,7 +26,8 @@ def application(parts: Parts) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.parts = parts
-    for noun in (summaries, events, resume, borrowers, permits, export, ops, health):
-        app.include_router(noun.router)
-    app.add_middleware(Edge, observe=parts.observe)
+    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health)]
+    for router in routers:
+        app.include_router(router)
+    app.add_middleware(Edge, observe=parts.observe, direct=direct(routers))
     return app

@@ -10,7 +10,7 @@ This file knows no borrower and no table.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import edge, strictjson
 from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated, invalid_body, refuse_broken_ids
@@ -105,6 +106,27 @@ class DirectRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint.handle  # type: ignore[attr-defined]
         return handle
+
+
+def direct(routers: Iterable[APIRouter]) -> dict[tuple[str, str], ASGIApp]:
+    """The calls whose path has no part of its own, by method and path. The framework would ask its routes one by one, and
+    put layers around them that such a call has no use for."""
+    found: dict[tuple[str, str], ASGIApp] = {}
+    for route in (route for router in routers for route in router.routes):
+        if isinstance(route, DirectRoute) and "{" not in route.path:
+            found.update({(method, route.path): _answering(route) for method in route.methods or ()})
+    return found
+
+
+def _answering(route: DirectRoute) -> ASGIApp:
+    handle = route.get_route_handler()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = route
+        response = await handle(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return answer
 
 
 def routes(tag: str) -> APIRouter:

@@ -15,7 +15,7 @@ tenants; `RateLimit` is asked by whoever has checked the key, so that nobody can
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
@@ -152,11 +152,19 @@ class Edge:
     """See the head of this file. Added last, so that it is outermost: `app.add_middleware(Edge, observe=...)`.
 
     Not put around the application: inside it Starlette has a last catch of its own, which answers in another form.
-    `observe` may throw; no request fails for it.
+    `observe` may throw; no request fails for it. `direct`: what answers a method and path without being looked for.
     """
 
-    def __init__(self, app: ASGIApp, *, in_flight: InFlight | None = None, observe: Observer | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        in_flight: InFlight | None = None,
+        observe: Observer | None = None,
+        direct: Mapping[tuple[str, str], ASGIApp] | None = None,
+    ) -> None:
         self._app = app
+        self._direct = direct or {}
         self._in_flight = in_flight or InFlight()
         self._observe = observe
 
@@ -199,8 +207,9 @@ class Edge:
             except _ClientLeft:
                 return
         # 3.
+        scope = exchange.scope
         try:
-            await self._app(exchange.scope, receive, exchange.send)
+            await self._direct.get((scope["method"], scope["path"]), self._app)(scope, receive, exchange.send)
         except Exception as error:  # noqa: BLE001  # the outermost catch: the client is owed an answer in our form
             response = problem_response(problem_for(error))
             if exchange.status is None:
