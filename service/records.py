@@ -39,7 +39,7 @@ from sqlalchemy import (
 
 from service.intake import envelope
 from service.intake.table_log import NAME as TABLE_LOG
-from service.prepared import Prepared
+from service.prepared import OfList, Prepared
 from service.tables import (
     SUMMARY,
     Borrower,
@@ -69,8 +69,6 @@ _INTAKE, _HEAD, _FENCE = table_of(Intake), table_of(IntakeHead), table_of(Writer
 
 HIDDEN: Final = ("conversation.message", *INTERNAL_TYPES)
 """Types that are on no time line: parts of an open conversation, and our own."""
-FEW: Final = 16
-"""So many rows are fetched one by one, which for few is faster than one statement with a list."""
 CURSOR_CHARACTERS: Final = 3_000  # three ids of the longest kind, and a time
 WHOLE_NUMBERS: Final = range(1 << 63)
 """Those that a database can hold."""
@@ -102,15 +100,13 @@ class Stored:
     redirected_to: str | None = None
 
 
-_STORED: Final = Prepared(
-    select(
-        BORROWER.c.borrower_id,
-        BORROWER.c.version,
-        BORROWER.c.record,
-        BORROWER.c.provisional,
-        BORROWER.c.redirected_to,
-    ).where(BORROWER.c.tenant == bindparam("of_tenant"), BORROWER.c.borrower_id == bindparam("of_borrower"))
+_STORED_OF_TENANT: Final = select(*(BORROWER.c[name] for name in Stored.__dataclass_fields__)).where(
+    BORROWER.c.tenant == bindparam("of_tenant")
 )
+_OF_BORROWER: Final = BORROWER.c.borrower_id == bindparam("of_borrower")
+_STORED: Final = Prepared(_STORED_OF_TENANT.where(_OF_BORROWER))
+_HELD: Final = Prepared(_STORED_OF_TENANT.where(_OF_BORROWER).with_for_update())
+_STORED_EACH: Final = OfList(_STORED_OF_TENANT, BORROWER.c.borrower_id)
 _REDIRECT: Final = Prepared(
     select(BORROWER.c.redirected_to).where(
         BORROWER.c.tenant == bindparam("of_tenant"), BORROWER.c.borrower_id == bindparam("of_borrower")
@@ -129,20 +125,27 @@ def is_provisional(borrower_id: str) -> bool:
 
 def stored(connection: Connection, tenant: str, borrower_id: str) -> Stored | None:
     """The record of this borrower; of a provisional one that turned out to be somebody, of that one."""
-    row = _STORED.row(connection, of_tenant=tenant, of_borrower=borrower_id)
+    return _followed(_STORED, connection, tenant, borrower_id)
+
+
+def held(connection: Connection, tenant: str, borrower_id: str) -> Stored | None:
+    """As `stored`, and until the transaction ends nobody else saves this record or holds it (`permits`).
+
+    What is read after this is read of a record that does not move.
+    """
+    return _followed(_HELD, connection, tenant, borrower_id)
+
+
+def _followed(statement: Prepared, connection: Connection, tenant: str, borrower_id: str) -> Stored | None:
+    row = statement.row(connection, of_tenant=tenant, of_borrower=borrower_id)
     if row is not None and row[4] is not None:
-        row = _STORED.row(connection, of_tenant=tenant, of_borrower=row[4]) or row
+        row = statement.row(connection, of_tenant=tenant, of_borrower=row[4]) or row
     return Stored(*row) if row is not None else None
 
 
 def stored_each(connection: Connection, tenant: str, borrower_ids: Sequence[str]) -> dict[str, Stored]:
     """The records under these very ids, for their writer."""
-    if len(borrower_ids) <= FEW:
-        rows = (_STORED.row(connection, of_tenant=tenant, of_borrower=borrower_id) for borrower_id in borrower_ids)
-        return {row[0]: Stored(*row) for row in rows if row is not None}
-    columns = [BORROWER.c[name] for name in Stored.__dataclass_fields__]
-    wanted = select(*columns).where(BORROWER.c.tenant == tenant, BORROWER.c.borrower_id.in_(borrower_ids))
-    return {row[0]: Stored(*row) for row in connection.execute(wanted)}
+    return {row[0]: Stored(*row) for row in _STORED_EACH.rows(connection, borrower_ids, of_tenant=tenant)}
 
 
 def resolve_id(connection: Connection, tenant: str, borrower_id: str) -> str:
@@ -161,29 +164,44 @@ def time_zone_of(connection: Connection, tenant: str, borrower_id: str) -> str |
 
 # -- whose it is -------------------------------------------------------------------------------------------------------
 
-_LINKED: Final = Prepared(
-    select(IDENTIFIER.c.borrower_id).where(
-        IDENTIFIER.c.tenant == bindparam("of_tenant"),
-        IDENTIFIER.c.kind == bindparam("of_kind"),
-        IDENTIFIER.c.value == bindparam("of_value"),
-    )
+_LINKED: Final = OfList(
+    select(IDENTIFIER.c.value, IDENTIFIER.c.borrower_id).where(
+        IDENTIFIER.c.tenant == bindparam("of_tenant"), IDENTIFIER.c.kind == bindparam("of_kind")
+    ),
+    IDENTIFIER.c.value,
 )
-_OWNERS: Final = Prepared(
-    select(LOAN.c.borrower_id).where(LOAN.c.tenant == bindparam("of_tenant"), LOAN.c.loan_id == bindparam("of_loan"))
+_OWNERS: Final = OfList(
+    select(LOAN.c.loan_id, LOAN.c.borrower_id).where(LOAN.c.tenant == bindparam("of_tenant")), LOAN.c.loan_id
 )
 
 
 def borrowers_of(connection: Connection, tenant: str, kind: str, values: Sequence[str]) -> list[str]:
     """Everybody to whom one of these spellings of one identifier is linked now, in the order of their ids."""
-    if len(values) == 1:
-        return sorted(r[0] for r in _LINKED.rows(connection, of_tenant=tenant, of_kind=kind, of_value=values[0]))
-    found = (_LINKED.rows(connection, of_tenant=tenant, of_kind=kind, of_value=value) for value in values)
-    return sorted({row[0] for rows in found for row in rows})
+    return sorted({row[1] for row in _LINKED.rows(connection, values, of_tenant=tenant, of_kind=kind)})
+
+
+def borrowers_of_each(
+    connection: Connection, tenant: str, kind: str, values: Sequence[str]
+) -> dict[str, frozenset[str]]:
+    """For each of these identifiers, everybody to whom it is linked now."""
+    return _by_first(values, _LINKED.rows(connection, values, of_tenant=tenant, of_kind=kind))
 
 
 def owners_of_loan(connection: Connection, tenant: str, loan_id: str) -> list[str]:
     """Everybody for whom a cycle of this loan was opened, in the order of their ids."""
-    return sorted(row[0] for row in _OWNERS.rows(connection, of_tenant=tenant, of_loan=loan_id))
+    return sorted(row[1] for row in _OWNERS.rows(connection, [loan_id], of_tenant=tenant))
+
+
+def owners_of_each(connection: Connection, tenant: str, loan_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+    """For each of these loans, everybody for whom a cycle of it was opened."""
+    return _by_first(loan_ids, _OWNERS.rows(connection, loan_ids, of_tenant=tenant))
+
+
+def _by_first(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for name, borrower_id in rows:
+        found[name].add(borrower_id)
+    return {name: frozenset(borrowers) for name, borrowers in found.items()}
 
 
 # -- the journal -------------------------------------------------------------------------------------------------------
@@ -208,6 +226,15 @@ _MERGED: Final = Prepared(
         JOURNAL.c.tenant == bindparam("of_tenant"), JOURNAL.c.event_id == bindparam("of_event")
     )
 )
+_MERGED_EACH: Final = OfList(
+    select(
+        JOURNAL.c.event_id, JOURNAL.c.borrower_id, JOURNAL.c.body_hash, JOURNAL.c.record_version, JOURNAL.c.stamps
+    ).where(JOURNAL.c.tenant == bindparam("of_tenant")),
+    JOURNAL.c.event_id,
+)
+_BODIES: Final = OfList(
+    select(JOURNAL.c.event_id, JOURNAL.c.body).where(JOURNAL.c.tenant == bindparam("of_tenant")), JOURNAL.c.event_id
+)
 _IS_MERGED: Final = Prepared(
     select(JOURNAL.c.record_version).where(
         JOURNAL.c.tenant == bindparam("of_tenant"), JOURNAL.c.event_id == bindparam("of_event")
@@ -222,18 +249,7 @@ def merged_entry(connection: Connection, tenant: str, event_id: str) -> Merged |
 
 def merged_entries(connection: Connection, tenant: str, event_ids: Sequence[str]) -> dict[str, Merged]:
     """Those of these entries that are merged, by their ids."""
-    if len(event_ids) <= FEW:
-        found = ((event_id, merged_entry(connection, tenant, event_id)) for event_id in event_ids)
-        return {event_id: merged for event_id, merged in found if merged is not None}
-    columns = (
-        JOURNAL.c.event_id,
-        JOURNAL.c.borrower_id,
-        JOURNAL.c.body_hash,
-        JOURNAL.c.record_version,
-        JOURNAL.c.stamps,
-    )
-    wanted = select(*columns).where(JOURNAL.c.tenant == tenant, JOURNAL.c.event_id.in_(event_ids))
-    return {row[0]: Merged(*row[1:]) for row in connection.execute(wanted)}
+    return {row[0]: Merged(*row[1:]) for row in _MERGED_EACH.rows(connection, event_ids, of_tenant=tenant)}
 
 
 def is_merged(connection: Connection, tenant: str, event_id: str) -> bool:
@@ -242,10 +258,8 @@ def is_merged(connection: Connection, tenant: str, event_id: str) -> bool:
 
 def bodies(connection: Connection, tenant: str, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """These entries as they were posted, by their ids; of those that the journal has."""
-    wanted = select(JOURNAL.c.event_id, JOURNAL.c.body).where(
-        JOURNAL.c.tenant == tenant, JOURNAL.c.event_id.in_(list(event_ids))
-    )
-    return {event_id: envelope.document(body) for event_id, body in connection.execute(wanted)}
+    rows = _BODIES.rows(connection, event_ids, of_tenant=tenant)
+    return {event_id: envelope.document(body) for event_id, body in rows}
 
 
 def has_event_since(
@@ -502,6 +516,11 @@ def count_repeat(connection: Connection, tenant: str, event_id: str, at: datetim
     _ADD_REPEAT.run(connection, tenant=tenant, event_id=event_id, at=at, is_conflict=is_conflict)
 
 
+def count_repeats(connection: Connection, rows: Sequence[Row]) -> None:
+    """As `count_repeat` of each: `tenant event_id at is_conflict`."""
+    _ADD_REPEAT.run_each(connection, rows)
+
+
 _ADD_REPEAT: Final = Prepared(
     insert(REPEAT).values({name: bindparam(name) for name in ("tenant", "event_id", "at", "is_conflict")})
 )
@@ -554,6 +573,14 @@ _WAITING: Final = Prepared(select(func.count(), func.min(_INTAKE.c.appended_at))
 _WAITS: Final = Prepared(
     select(_INTAKE.c.log_offset).where(*_BEHIND, _INTAKE.c.borrower_id == bindparam("of_borrower")).limit(1)
 )
+
+
+def merged_up_to(connection: Connection, log: str) -> dict[int, int]:
+    """The next offset of each partition of a log that was ever taken up."""
+    return {row[0]: row[1] for row in _FENCES.rows(connection, of_log=log)}
+
+
+_FENCES: Final = Prepared(select(_FENCE.c.partition, _FENCE.c.next_offset).where(_FENCE.c.log == bindparam("of_log")))
 
 
 def is_behind(connection: Connection, tenant: str, borrower_id: str) -> bool:
@@ -702,22 +729,24 @@ _ANY_OPEN: Final = Prepared(
     .where(SET_ASIDE.c.tenant == bindparam("of_tenant"), SET_ASIDE.c.status == literal_column("'open'"))
     .limit(1)
 )
+_OPEN_EACH: Final = OfList(
+    select(SET_ASIDE.c.event_id, SET_ASIDE.c.id).where(
+        SET_ASIDE.c.tenant == bindparam("of_tenant"),
+        SET_ASIDE.c.status == literal_column("'open'"),
+        SET_ASIDE.c.reason != literal_column("'id_conflict'"),
+    ),
+    SET_ASIDE.c.event_id,
+)
 
 
 def open_set_aside(connection: Connection, tenant: str, event_ids: Sequence[str]) -> dict[str, list[int]]:
     """The open items of these entries that were not conflicts, by event id."""
     if _ANY_OPEN.row(connection, of_tenant=tenant) is None:
         return {}
-    wanted = select(SET_ASIDE.c.event_id, SET_ASIDE.c.id).where(
-        SET_ASIDE.c.tenant == tenant,
-        SET_ASIDE.c.event_id.in_(event_ids),
-        SET_ASIDE.c.status == literal_column("'open'"),
-        SET_ASIDE.c.reason != "id_conflict",
-    )
-    found: dict[str, list[int]] = {}
-    for event_id, id_ in connection.execute(wanted):
-        found.setdefault(event_id, []).append(id_)
-    return found
+    found: dict[str, set[int]] = {}
+    for event_id, id_ in _OPEN_EACH.rows(connection, event_ids, of_tenant=tenant):
+        found.setdefault(event_id, set()).add(id_)
+    return {event_id: sorted(ids) for event_id, ids in found.items()}
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
@@ -801,49 +830,88 @@ _ADD_LOAN: Final = Prepared(insert(LOAN))
 _DROP_LOAN: Final = Prepared(LOAN.delete().where(_keyed(LOAN, "loan_id")))
 _ADD_STARTED: Final = Prepared(insert(STARTED))
 _DROP_STARTED: Final = Prepared(STARTED.delete().where(_keyed(STARTED, "channel", "conversation_id")))
-_ALL_OF: Final = {
-    table: Prepared(select(*(c for c in table.columns if c.name not in ("tenant", "borrower_id"))).where(_keyed(table)))
+_BESIDE: Final = {
+    table: tuple(c for c in table.columns if c.name not in ("tenant", "borrower_id"))
     for table in (JOURNEY, IDENTIFIER, LOAN, STARTED)
+}
+_ALL_OF: Final = {
+    table: OfList(
+        select(table.c.borrower_id, *columns).where(table.c.tenant == bindparam("of_tenant")), table.c.borrower_id
+    )
+    for table, columns in _BESIDE.items()
 }
 
 
 def stored_derived(connection: Connection, tenant: str, borrower_id: str) -> Derived:
     """What is kept beside a record now."""
-    rows = {
-        table: every.rows(connection, of_tenant=tenant, of_borrower_id=borrower_id) for table, every in _ALL_OF.items()
+    return stored_derived_each(connection, tenant, [borrower_id])[borrower_id]
+
+
+def stored_derived_each(connection: Connection, tenant: str, borrower_ids: Sequence[str]) -> dict[str, Derived]:
+    """What is kept beside each of these records now."""
+    rows: dict[str, dict[FromClause, list[Sequence[Any]]]] = {id_: {t: [] for t in _BESIDE} for id_ in borrower_ids}
+    for table, every in _ALL_OF.items():
+        for borrower_id, *row in every.rows(connection, borrower_ids, of_tenant=tenant):
+            rows[borrower_id][table].append(row)
+    names = [column.name for column in _BESIDE[JOURNEY]]
+    return {
+        borrower_id: Derived(
+            journeys={row[0]: dict(zip(names, row, strict=True)) for row in own[JOURNEY]},
+            identifiers=frozenset((kind, value) for kind, value in own[IDENTIFIER]),
+            loans=frozenset(row[0] for row in own[LOAN]),
+            started=frozenset((channel, conversation, at) for channel, conversation, at in own[STARTED]),
+        )
+        for borrower_id, own in rows.items()
     }
-    names = [c.name for c in JOURNEY.columns if c.name not in ("tenant", "borrower_id")]
-    return Derived(
-        journeys={row[0]: dict(zip(names, row, strict=True)) for row in rows[JOURNEY]},
-        identifiers=frozenset((kind, value) for kind, value in rows[IDENTIFIER]),
-        loans=frozenset(row[0] for row in rows[LOAN]),
-        started=frozenset((channel, conversation, at) for channel, conversation, at in rows[STARTED]),
-    )
 
 
 def save_derived(connection: Connection, tenant: str, borrower_id: str, before: Derived, after: Derived) -> None:
     """Makes what is kept beside a record what it is now; only what differs is written."""
-    own = {"tenant": tenant, "borrower_id": borrower_id}
-    of = {"of_tenant": tenant, "of_borrower_id": borrower_id}
-    for loan in before.journeys.keys() - after.journeys.keys():
-        _DROP_JOURNEY.run(connection, **of, of_loan_id=loan)
-    for loan, row in after.journeys.items():
-        if loan not in before.journeys:
-            _ADD_JOURNEY.run(connection, **own, **row)
-        elif row != before.journeys[loan]:
-            _SET_JOURNEY.run(connection, **of, of_loan_id=loan, **row)
-    for kind, value in before.identifiers - after.identifiers:
-        _DROP_IDENTIFIER.run(connection, **of, of_kind=kind, of_value=value)
-    for kind, value in after.identifiers - before.identifiers:
-        _ADD_IDENTIFIER.run(connection, **own, kind=kind, value=value)
-    for loan in before.loans - after.loans:
-        _DROP_LOAN.run(connection, **of, of_loan_id=loan)
-    for loan in after.loans - before.loans:
-        _ADD_LOAN.run(connection, **own, loan_id=loan)
-    for channel, conversation, _ in before.started - after.started:
-        _DROP_STARTED.run(connection, **of, of_channel=channel, of_conversation_id=conversation)
-    for channel, conversation, at in after.started - before.started:
-        _ADD_STARTED.run(connection, **own, channel=channel, conversation_id=conversation, started_at=at)
+    _save_derived_each(connection, [(tenant, borrower_id, before, after)])
+
+
+def _save_derived_each(connection: Connection, each: Iterable[tuple[str, str, Derived, Derived]]) -> None:
+    """Every statement once for all of them."""
+    rows: dict[Prepared, list[Row]] = {statement: [] for statement in _DERIVED_STATEMENTS}
+    for tenant, borrower_id, before, after in each:
+        own = {"tenant": tenant, "borrower_id": borrower_id}
+        of = {"of_tenant": tenant, "of_borrower_id": borrower_id}
+        for loan in before.journeys.keys() - after.journeys.keys():
+            rows[_DROP_JOURNEY].append({**of, "of_loan_id": loan})
+        for loan, row in after.journeys.items():
+            if loan not in before.journeys:
+                rows[_ADD_JOURNEY].append({**own, **row})
+            elif row != before.journeys[loan]:
+                rows[_SET_JOURNEY].append({**of, "of_loan_id": loan, **row})
+        for kind, value in before.identifiers - after.identifiers:
+            rows[_DROP_IDENTIFIER].append({**of, "of_kind": kind, "of_value": value})
+        for kind, value in after.identifiers - before.identifiers:
+            rows[_ADD_IDENTIFIER].append({**own, "kind": kind, "value": value})
+        for loan in before.loans - after.loans:
+            rows[_DROP_LOAN].append({**of, "of_loan_id": loan})
+        for loan in after.loans - before.loans:
+            rows[_ADD_LOAN].append({**own, "loan_id": loan})
+        for channel, conversation, _ in before.started - after.started:
+            rows[_DROP_STARTED].append({**of, "of_channel": channel, "of_conversation_id": conversation})
+        for channel, conversation, at in after.started - before.started:
+            begun = {"channel": channel, "conversation_id": conversation, "started_at": at}
+            rows[_ADD_STARTED].append({**own, **begun})
+    for statement, its in rows.items():
+        statement.run_each(connection, its)
+
+
+_DERIVED_STATEMENTS: Final = (
+    _DROP_JOURNEY,
+    _ADD_JOURNEY,
+    _SET_JOURNEY,
+    _DROP_IDENTIFIER,
+    _ADD_IDENTIFIER,
+    _DROP_LOAN,
+    _ADD_LOAN,
+    _DROP_STARTED,
+    _ADD_STARTED,
+)
+"""In this order: a conversation that began anew is dropped before it is added."""
 
 
 _ADD_BORROWER: Final = Prepared(insert(BORROWER))
@@ -896,12 +964,42 @@ def record_row(
 
 def save_record(connection: Connection, tenant: str, borrower_id: str, read_version: int | None, row: Row) -> bool:
     """Writes a row (`record_row`) over the version that was read, None for a new one. False when that has moved."""
-    if read_version is None:
-        own = {"tenant": tenant, "borrower_id": borrower_id, "provisional": is_provisional(borrower_id)}
-        _ADD_BORROWER.run(connection, **own, **row)
-        return True
-    of = {"of_tenant": tenant, "of_borrower_id": borrower_id, "read_version": read_version}
-    return _SET_BORROWER.run(connection, **of, **row) == 1
+    return save_each(connection, [Save(tenant, borrower_id, read_version, row)])
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """One record to be saved over the version that was read, None for a new one, and what is kept beside it."""
+
+    tenant: str
+    borrower_id: str
+    read_version: int | None
+    row: Row
+    before: Derived = field(default_factory=Derived)
+    after: Derived = field(default_factory=Derived)
+
+
+def save_each(connection: Connection, saves: Iterable[Save]) -> bool:
+    """False when one of them has moved, and then the rest is not whole: the transaction is to be undone.
+
+    Two transactions that save the same records lock them in the same order.
+    """
+    in_order = sorted(saves, key=lambda save: (save.tenant, save.borrower_id))
+    new: list[Row] = []
+    changed: list[Row] = []
+    for save in in_order:
+        if save.read_version is None:
+            is_nobodys = is_provisional(save.borrower_id)
+            own = {"tenant": save.tenant, "borrower_id": save.borrower_id, "provisional": is_nobodys}
+            new.append({**own, **save.row})
+        else:
+            of = {"of_tenant": save.tenant, "of_borrower_id": save.borrower_id, "read_version": save.read_version}
+            changed.append({**of, **save.row})
+    if _SET_BORROWER.change_each(connection, changed) != len(changed):
+        return False
+    _ADD_BORROWER.run_each(connection, new)
+    _save_derived_each(connection, ((s.tenant, s.borrower_id, s.before, s.after) for s in in_order))
+    return True
 
 
 def replace_record(connection: Connection, tenant: str, borrower_id: str, row: Row) -> None:
