@@ -92,6 +92,8 @@ _TWO_FORMS = (
     ),
 )
 
+# By far the commonest, and it stays as it is: the tables need not be asked, which takes longer than the rest of a read.
+_INDIAN_MOBILE = re.compile(r"\+91[6-9]\d{9}", re.ASCII)
 _SCHEME = re.compile(r"(?:whatsapp|tel):", re.IGNORECASE)
 _UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
@@ -102,6 +104,8 @@ _POSSIBLE_TYPES = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE)
 
 @lru_cache(maxsize=CACHED_SPELLINGS)
 def _phone(value: str, region: str) -> str:
+    if _INDIAN_MOBILE.fullmatch(value):
+        return value
     international, digits = _spelling(value)
     if international:
         return _possible("+" + digits, None, trunk_zero=True)

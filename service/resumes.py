@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
 
 from channels import CHANNELS
 from service.database import DatabaseUnavailable, Store
+from service.prepared import Prepared
 from service.tables import Resume, table_of
 from statemachine.floor import Refusal
 
@@ -29,6 +30,8 @@ WAITING_LIMIT = 50_000
 
 log = structlog.get_logger("service.resumes")
 RESUME = table_of(Resume)
+_ADD: Final = Prepared(insert(RESUME))
+_NOT_ENTERED: Final = {"entered_state": None, "agent": None, "conversation_id": None, "ignored": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,9 @@ class Kept:
     degraded: bool
 
     def row(self) -> dict[str, Any]:
-        values = {f: getattr(self, f) for f in self.__dataclass_fields__ if f != "refusals"}
-        return values | {"refusals": json.dumps([asdict(r) for r in self.refusals]), "ignored": False}
+        values = {f: getattr(self, f) for f in self.__dataclass_fields__}
+        refusals = json.dumps([asdict(r) for r in self.refusals]) if self.refusals else "[]"
+        return {**values, "refusals": refusals, **_NOT_ENTERED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ class Resumes:
 def _write(conn: Connection, batch: Sequence[Kept | Entered]) -> None:
     rows = [a.row() for a in batch if isinstance(a, Kept)]
     if rows:
-        conn.execute(insert(RESUME), rows)
+        _ADD.run_each(conn, rows)
     for entered in (a for a in batch if isinstance(a, Entered)):
         _enter(conn, entered)
 
