@@ -64,6 +64,7 @@ TURN_SECONDS: Final = 5.0  # for a connection that is free
 READ_SECONDS: Final = 3.0
 SLOW_READ_SECONDS: Final = 30.0
 WRITE_SECONDS: Final = 15.0
+PATIENT_SECONDS: Final = 600.0
 WATCH_SECONDS: Final = 0.5
 LOCK_MILLISECONDS: Final = 4_000
 STATEMENT_MILLISECONDS: Final = 10_000
@@ -88,7 +89,10 @@ _BEGIN: Final = (
     f" SET LOCAL statement_timeout = {STATEMENT_MILLISECONDS};"
     f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_MILLISECONDS}"
 )
-_BEGIN_DURABLE: Final = f"{_BEGIN}; SET LOCAL synchronous_commit = on"
+_PATIENT: Final = (
+    f"; SET LOCAL statement_timeout = {PATIENT_SECONDS * 1000:.0f}"
+    f"; SET LOCAL idle_in_transaction_session_timeout = {PATIENT_SECONDS * 1000:.0f}"
+)
 _BEGIN_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 _AGAIN: Final = ("40001", "40P01")  # it stood in another transaction's way, and nothing else was wrong
@@ -108,20 +112,25 @@ class PostgresDatabase:
         self._slow = _SlowReads(dsn)
         self._guard = ServeGuard(dsn)
         self._begin = _BEGIN
+        self._write_seconds = WRITE_SECONDS
         self._closed = False
         self._going = 0
         self._idle = asyncio.Event()
 
     @classmethod
-    async def open(cls, dsn: str, *, serving: bool = False) -> Self:
+    async def open(cls, dsn: str, *, serving: bool = False, patient: bool = False) -> Self:
         """`dsn` is libpq's, `postgresql://…`. `serving` is for who runs the table log's writer: there is to be one.
+        `patient` is for commands whose writes may take minutes.
 
         Raises `NotMigrated`, `DamagedDatabase`, `InUse`, `DatabaseUnavailable`.
         """
         opened = cls(dsn)
         try:
             if await opened.read(_checked) in ("off", "local"):
-                opened._begin = _BEGIN_DURABLE
+                opened._begin += "; SET LOCAL synchronous_commit = on"
+            if patient:
+                opened._begin += _PATIENT
+                opened._write_seconds = PATIENT_SECONDS
             if serving:
                 await opened._guard.take()
         except BaseException:
@@ -196,7 +205,7 @@ class PostgresDatabase:
             self._writers.give(line)
 
     async def _begun(self) -> "_Line":
-        line = await self._writers.take(WRITE_SECONDS)
+        line = await self._writers.take(self._write_seconds)
         try:
             await line.driver.execute(self._begin)
         except BaseException as error:  # noqa: BLE001 (it is raised, in our words)

@@ -68,10 +68,7 @@ class Prepared:
         return [_ours(row, ready) for row in found] if ready.out else found
 
     def each(self, connection: Connection, **values: Any) -> Iterator[Sequence[Any]]:
-        """The rows one after the other, for whoever may have enough before the last. PostgreSQL gives them all at once."""
-        if _on_postgres(connection):
-            yield from self.rows(connection, **values)
-            return
+        """The rows one after the other, for whoever may have enough before the last; of SQLite, which gives them so."""
         ready = self._ready or self._prepare()
         for row in _driven(connection, ready, _arguments(ready, values)):
             yield _ours(row, ready) if ready.out else row
@@ -142,12 +139,12 @@ class Prepared:
 class OfList:
     """A select of the rows whose `column` holds one of some texts. What else is bound is given by name."""
 
-    __slots__ = ("_column", "_every", "_one", "_statement")
+    __slots__ = ("_column", "_every", "_statement", "one")
 
     def __init__(self, statement: Select[Any], column: Column[Any]) -> None:
         self._statement = statement
         self._column = column
-        self._one = Prepared(statement.where(column == bindparam("one")))
+        self.one = Prepared(statement.where(column == bindparam("one")))
         self._every = Prepared(statement.where(column == any_(bindparam("every", type_=ARRAY(column.type)))))
 
     def rows(self, connection: Connection, texts: Sequence[str], **values: Any) -> Sequence[Sequence[Any]]:
@@ -157,7 +154,7 @@ class OfList:
         if _on_postgres(connection):
             return self._every.rows(connection, every=list(texts), **values)
         if len(texts) <= FEW:
-            return [row for text in texts for row in self._one.rows(connection, one=text, **values)]
+            return [row for text in texts for row in self.one.rows(connection, one=text, **values)]
         return connection.execute(self._statement.where(self._column.in_(texts)), values).all()
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert, select, update
 
 from service.database import DatabaseUnavailable, Store
 from service.intake.log import (
@@ -47,18 +47,19 @@ _RESERVE = Prepared(
 )
 _END = Prepared(select(_HEAD.c.next_offset).where(_HEAD.c.partition == bindparam("of")))
 _INSERT = Prepared(insert(_INTAKE))
-_FROM = Prepared(
-    select(
-        _INTAKE.c.log_offset,
-        _INTAKE.c.tenant,
-        _INTAKE.c.borrower_id,
-        _INTAKE.c.event_id,
-        _INTAKE.c.value,
-        _INTAKE.c.appended_at,
-    )
-    .where(_INTAKE.c.partition == bindparam("of"), _INTAKE.c.log_offset >= bindparam("start"))
-    .order_by(_INTAKE.c.log_offset)
-    .limit(bindparam("most"))
+_LOGGED = tuple(_INTAKE.c[name] for name in ("log_offset", "tenant", "borrower_id", "event_id", "value", "appended_at"))
+_ON = (_INTAKE.c.partition == bindparam("of"), _INTAKE.c.log_offset >= bindparam("start"))
+_FROM = Prepared(select(*_LOGGED).where(*_ON).order_by(_INTAKE.c.log_offset).limit(bindparam("most")))
+# The same where rows come all at once and so have to be counted there: those before which there are fewer bytes.
+_SIZE = func.length(_INTAKE.c.value, type_=Integer)
+_BEFORE = (func.sum(_SIZE, type_=BigInteger).over(order_by=_INTAKE.c.log_offset) - _SIZE).label("before")
+_COUNTED = (
+    select(*_LOGGED, _BEFORE).where(*_ON).order_by(_INTAKE.c.log_offset).limit(bindparam("most")).subquery("counted")
+)
+_FROM_WITHIN = Prepared(
+    select(*(_COUNTED.c[column.name] for column in _LOGGED))
+    .where(_COUNTED.c.before < bindparam("size"))
+    .order_by(_COUNTED.c.log_offset)
 )
 
 
@@ -81,6 +82,7 @@ class TableLog:
         self._sending: asyncio.Task[None] | None = None
         self._arrivals = [0] * partitions
         self._readers: list[set[asyncio.Future[None]]] = [set() for _ in range(partitions)]
+        self._interrupts = 0
 
     @classmethod
     async def open(
@@ -156,7 +158,9 @@ class TableLog:
             return []
         now = self._clock()
         partitions = [self.partition_of(item.tenant, item.borrower_id) for item in items]
-        ends = {partition: self._reserve(connection, partition, n) for partition, n in Counter(partitions).items()}
+        ends = {
+            partition: self._reserve(connection, partition, n) for partition, n in sorted(Counter(partitions).items())
+        }
         rows: list[dict[str, Any]] = []
         positions = []
         for partition, item in zip(partitions, items, strict=True):
@@ -204,7 +208,7 @@ class TableLog:
     # -- reading
 
     async def read(self, partition: int, offset: int, limit: int, wait_seconds: float) -> list[Logged]:
-        until = self._loop.time() + wait_seconds
+        until, interrupts = self._loop.time() + wait_seconds, self._interrupts
         while True:
             arrivals = self._arrivals[partition]
             try:
@@ -212,7 +216,9 @@ class TableLog:
             except DatabaseUnavailable as why:
                 raise _unavailable(why) from why
             left = until - self._loop.time()
-            if found or left <= 0 or not await self._arrival(partition, arrivals, min(left, POLL_SECONDS)):
+            if found or left <= 0 or self._interrupts != interrupts:
+                return found
+            if not await self._arrival(partition, arrivals, min(left, POLL_SECONDS)):
                 return found
 
     async def _arrival(self, partition: int, seen: int, seconds: float) -> bool:
@@ -228,6 +234,7 @@ class TableLog:
         return not reader.cancelled()
 
     def interrupt(self) -> None:
+        self._interrupts += 1
         for readers in self._readers:
             for reader in readers:
                 reader.cancel()
@@ -273,6 +280,9 @@ class TableLog:
 
 
 def _from(connection: Connection, partition: int, offset: int, limit: int) -> list[Logged]:
+    if connection.dialect.name == "postgresql":
+        rows = _FROM_WITHIN.rows(connection, of=partition, start=offset, most=limit, size=READ_BYTES)
+        return [Logged(*row) for row in rows]
     found: list[Logged] = []
     size = 0
     for row in _FROM.each(connection, of=partition, start=offset, most=limit):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service import keys
-from service.database import Database, DatabaseUnavailable
+from service.database import DatabaseUnavailable, Store
 from service.keys import CACHE_SECONDS, OUTAGE_SECONDS, SCOPES, InvalidKey, Key, Keyring
+from tests.service.conftest import Where
+from tests.service.embedded import open_store
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -36,29 +36,29 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    opened = await Database.open(tmp_path / "test.db")
+async def database(where: Where) -> AsyncIterator[Store]:
+    opened = await open_store(where())
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-def ring(database: Database, clock: Clock) -> Keyring:
+def ring(database: Store, clock: Clock) -> Keyring:
     return Keyring(database, clock, monotonic=clock.monotonic)
 
 
-async def made(database: Database, tenant: str = "acme", scopes: Any = ("read",), **options: Any) -> tuple[str, Key]:
+async def made(database: Store, tenant: str = "acme", scopes: Any = ("read",), **options: Any) -> tuple[str, Key]:
     return await database.write(lambda c: keys.create(c, tenant, scopes, NOON, **options))
 
 
-async def revoked(database: Database, key_id: str, at: datetime = NOON) -> Key | None:
+async def revoked(database: Store, key_id: str, at: datetime = NOON) -> Key | None:
     return await database.write(lambda c: keys.revoke(c, key_id, at))
 
 
 # -- making and listing ------------------------------------------------------------------------------------------------
 
 
-async def test_a_key_is_shown_once_and_kept_as_a_hash(database: Database, ring: Keyring) -> None:
+async def test_a_key_is_shown_once_and_kept_as_a_hash(database: Store, ring: Keyring) -> None:
     key, kept = await made(database, scopes=["events:agent", "read"], name="asha")
     assert key.startswith(f"bm_{kept.key_id}_")
     assert kept.as_listed() == {
@@ -71,11 +71,12 @@ async def test_a_key_is_shown_once_and_kept_as_a_hash(database: Database, ring: 
         "revoked_at": None,
     }
     assert await ring.lookup(key) == kept
-    with sqlite3.connect(database.path) as other:
-        assert key not in str(other.execute("SELECT * FROM api_key").fetchall())
+    rows = await database.read(lambda c: c.exec_driver_sql("SELECT * FROM api_key").all())
+    assert kept.key_id in str(rows)
+    assert key not in str(rows)
 
 
-async def test_a_tenant_exists_by_its_first_key(database: Database) -> None:
+async def test_a_tenant_exists_by_its_first_key(database: Store) -> None:
     assert not await database.read(lambda c: keys.exists(c, "acme"))
     _, kept = await made(database)
     await revoked(database, kept.key_id)
@@ -83,7 +84,7 @@ async def test_a_tenant_exists_by_its_first_key(database: Database) -> None:
     assert not await database.read(lambda c: keys.exists(c, "other"))
 
 
-async def test_keys_are_listed_by_tenant_in_the_order_they_were_made(database: Database) -> None:
+async def test_keys_are_listed_by_tenant_in_the_order_they_were_made(database: Store) -> None:
     for tenant, minutes in (("acme", 2), ("acme", 1), ("other", 0)):
         at = NOON + timedelta(minutes=minutes)
         await database.write(lambda c, t=tenant, at=at: keys.create(c, t, ["read"], at))  # type: ignore[misc]
@@ -110,19 +111,19 @@ async def test_keys_are_listed_by_tenant_in_the_order_they_were_made(database: D
     ],
 )
 async def test_a_key_that_cannot_be_is_refused_with_a_sentence(
-    database: Database, tenant: str, scopes: list[str], options: dict[str, Any], why: str
+    database: Store, tenant: str, scopes: list[str], options: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(InvalidKey, match=why):
         await made(database, tenant, scopes, **options)
     assert await database.read(keys.listed) == []
 
 
-async def test_every_scope_of_the_contract_can_be_given(database: Database) -> None:
+async def test_every_scope_of_the_contract_can_be_given(database: Store) -> None:
     _, kept = await made(database, scopes=SCOPES)
     assert kept.scopes == {"read", "events:agent", "events:ledger", "events:ops", "search:all", "privacy", "ops"}
 
 
-async def test_revoking_twice_keeps_the_first_time(database: Database) -> None:
+async def test_revoking_twice_keeps_the_first_time(database: Store) -> None:
     _, kept = await made(database)
     first = await revoked(database, kept.key_id, NOON + timedelta(hours=1))
     again = await revoked(database, kept.key_id, NOON + timedelta(hours=2))
@@ -135,7 +136,7 @@ async def test_revoking_twice_keeps_the_first_time(database: Database) -> None:
 # -- looking up --------------------------------------------------------------------------------------------------------
 
 
-async def test_only_the_key_itself_is_the_key(database: Database, ring: Keyring) -> None:
+async def test_only_the_key_itself_is_the_key(database: Store, ring: Keyring) -> None:
     key, kept = await made(database)
     other, _ = await made(database, "other")
     secret = key.removeprefix(f"bm_{kept.key_id}_")
@@ -146,7 +147,7 @@ async def test_only_the_key_itself_is_the_key(database: Database, ring: Keyring)
     assert await ring.lookup(key) == kept
 
 
-async def test_a_revoked_key_stops_within_five_seconds(database: Database, ring: Keyring, clock: Clock) -> None:
+async def test_a_revoked_key_stops_within_five_seconds(database: Store, ring: Keyring, clock: Clock) -> None:
     key, kept = await made(database)
     assert await ring.lookup(key) == kept
     await revoked(database, kept.key_id)
@@ -157,7 +158,7 @@ async def test_a_revoked_key_stops_within_five_seconds(database: Database, ring:
     assert await ring.lookup(key) is None
 
 
-async def test_a_key_that_is_used_all_the_time_stops_as_well(database: Database, ring: Keyring, clock: Clock) -> None:
+async def test_a_key_that_is_used_all_the_time_stops_as_well(database: Store, ring: Keyring, clock: Clock) -> None:
     key, kept = await made(database)
     await ring.lookup(key)
     await revoked(database, kept.key_id)
@@ -168,7 +169,7 @@ async def test_a_key_that_is_used_all_the_time_stops_as_well(database: Database,
 
 
 async def test_a_key_expires_to_the_second_though_it_is_remembered(
-    database: Database, ring: Keyring, clock: Clock
+    database: Store, ring: Keyring, clock: Clock
 ) -> None:
     key, kept = await made(database, expires_at=NOON + timedelta(seconds=2))
     assert await ring.lookup(key) == kept
@@ -178,14 +179,14 @@ async def test_a_key_expires_to_the_second_though_it_is_remembered(
     assert await ring.lookup(key) is None
 
 
-async def test_a_new_key_is_known_at_once(database: Database, ring: Keyring) -> None:
+async def test_a_new_key_is_known_at_once(database: Store, ring: Keyring) -> None:
     for _ in range(3):
         key, kept = await made(database)
         assert await ring.lookup(key) == kept
 
 
 async def test_while_the_database_is_away_known_keys_go_on_for_a_while(
-    database: Database, ring: Keyring, clock: Clock
+    database: Store, ring: Keyring, clock: Clock
 ) -> None:
     key, kept = await made(database)
     unused, _ = await made(database)
@@ -201,7 +202,7 @@ async def test_while_the_database_is_away_known_keys_go_on_for_a_while(
 
 
 async def test_no_more_keys_are_remembered_than_the_limit(
-    database: Database, ring: Keyring, monkeypatch: pytest.MonkeyPatch
+    database: Store, ring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keys, "CACHE_KEYS", 3)
     for _ in range(6):
