@@ -1,4 +1,4 @@
-"""The single writer, on real files: once, whoever is alive, whatever fails, in whatever order."""
+"""The single writer, on real databases: once, whoever is alive, whatever fails, in whatever order."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from sqlalchemy import Connection, select, update
 
 from service import database as database_module
 from service import records, writer
-from service.database import Database, DatabaseUnavailable
+from service.database import DatabaseUnavailable
 from service.intake import envelope
 from service.intake.log import Logged, Pending, Position
 from service.intake.table_log import TableLog
 from service.records import BORROWER, JOURNAL, REPEAT, SET_ASIDE
-from service.tables import IntakeHead, WriterPartition, table_of
+from service.tables import Intake, IntakeHead, WriterPartition, table_of
 from service.writer import Fence, FenceLost, InvariantBroken, Outcome, Outcomes, take_fence
 from statemachine.merge import merge
 from statemachine.record import Bucket, Record
 from statemachine.stamps import Entry
 from statemachine.state import derive
+from tests.service.conftest import Where
 from tests.service.embedded import (
     NOON,
     PHONE,
@@ -40,6 +41,7 @@ from tests.service.embedded import (
     event,
     hours,
     linked,
+    open_store,
     opened,
     pending,
     promise,
@@ -80,8 +82,8 @@ def statuses(outcomes: Sequence[Outcome]) -> list[str]:
 # -- what becomes of an entry ------------------------------------------------------------------------------------------
 
 
-async def test_an_entry_is_merged_journalled_and_told(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_an_entry_is_merged_journalled_and_told(where: Where) -> None:
+    async with embedded(where()) as service:
         [outcome] = await service.post(promise(borrower_id="B-1", commitment={"amount": 0, "quote": "I will"}))
         assert (outcome.status, outcome.record_version, outcome.borrower_id) == ("merged", 1, "B-1")
         assert [w.code for w in outcome.warnings] == ["amount_withheld"]
@@ -91,8 +93,8 @@ async def test_an_entry_is_merged_journalled_and_told(tmp_path: Path) -> None:
         ]
 
 
-async def test_the_same_again_is_a_duplicate_with_the_first_answer(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_the_same_again_is_a_duplicate_with_the_first_answer(where: Where) -> None:
+    async with embedded(where()) as service:
         bad = promise(borrower_id="B-1", commitment={"amount": 0, "quote": "I will"})
         [first] = await service.post(bad)
         await service.post(promise("c-2", hours(1), borrower_id="B-1"))
@@ -102,8 +104,8 @@ async def test_the_same_again_is_a_duplicate_with_the_first_answer(tmp_path: Pat
         assert await count(service, REPEAT, is_conflict=False) == 1
 
 
-async def test_another_body_under_the_same_id_is_a_conflict_and_listed(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_another_body_under_the_same_id_is_a_conflict_and_listed(where: Where) -> None:
+    async with embedded(where()) as service:
         await service.post(promise(borrower_id="B-1", amount=5000))
         for _ in range(2):
             [outcome] = await service.post(promise(borrower_id="B-1", amount=500))
@@ -122,8 +124,8 @@ async def test_another_body_under_the_same_id_is_a_conflict_and_listed(tmp_path:
         assert (await service.look(records.counted, service.now, hours(99)))["conflicts"] == 2
 
 
-async def test_of_copies_that_arrive_together_one_is_merged(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_of_copies_that_arrive_together_one_is_merged(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         body, paid = promise(borrower_id="B-1"), opened("o-1")
         positions = await service.append(*[body] * 5, *[paid] * 3, promise(borrower_id="B-1", amount=7))
         service.write()
@@ -135,9 +137,9 @@ async def test_of_copies_that_arrive_together_one_is_merged(tmp_path: Path) -> N
         assert counted == {"deliveries": 9, "repeats": 6, "conflicts": 1, "conversations": 1, "events": 1}
 
 
-async def test_one_id_for_two_borrowers_is_merged_once(tmp_path: Path) -> None:
+async def test_one_id_for_two_borrowers_is_merged_once(where: Where) -> None:
     """They stand in two partitions, whose writers do not see each other's batch."""
-    async with embedded(tmp_path / "test.db", writing=False, partitions=5) as service:
+    async with embedded(where(), writing=False, partitions=5) as service:
         bodies = [event("fact.stated", f"e-{n // 4}", borrower_id=f"B-{n}", kind="goal", text="x") for n in range(40)]
         positions = await service.append(*bodies)
         assert len({p.partition for p in positions}) > 1
@@ -147,8 +149,8 @@ async def test_one_id_for_two_borrowers_is_merged_once(tmp_path: Path) -> None:
         assert len(await service.journal("event_id")) == 10
 
 
-async def test_messages_of_an_open_chat_count_as_entries_and_change_nothing_else(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_messages_of_an_open_chat_count_as_entries_and_change_nothing_else(where: Where) -> None:
+    async with embedded(where()) as service:
         said = {"channel": "whatsapp", "conversation_id": "c-1", "speaker": "borrower", "text": "ok"}
         messages = [
             event("conversation.message", f"m-{n}", borrower_id="B-1", message_id=f"m-{n}", **said) for n in (1, 2)
@@ -158,8 +160,8 @@ async def test_messages_of_an_open_chat_count_as_entries_and_change_nothing_else
         assert (await service.look(records.timeline, "B-1", 10, None)).items == []
 
 
-async def test_a_hot_borrower_s_backlog_is_merged_in_few_batches(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_a_hot_borrower_s_backlog_is_merged_in_few_batches(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         kinds = [promise(f"c-{n}", hours(-n), borrower_id="B-1") for n in range(100)]
         facts = [
             event("fact.stated", f"e-{n}", hours(-n), borrower_id="B-1", kind="goal", text=f"{n}") for n in range(100)
@@ -264,8 +266,8 @@ def _some_failures(chance: random.Random) -> Any:
     return fails
 
 
-async def test_a_batch_that_was_rolled_back_leaves_no_trace_and_is_merged_later(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_a_batch_that_was_rolled_back_leaves_no_trace_and_is_merged_later(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         failing = True
 
         def fails(_: Sequence[Pending]) -> Exception | None:
@@ -285,12 +287,12 @@ async def test_a_batch_that_was_rolled_back_leaves_no_trace_and_is_merged_later(
         await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_what_was_durable_and_not_merged_is_merged_after_a_restart(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_what_was_durable_and_not_merged_is_merged_after_a_restart(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         await service.append(promise(borrower_id="B-1"), promise("c-2", borrower_id="B-2"))
         assert await service.look(records.is_behind, "B-1")
         assert not await service.look(records.is_behind, "B-9")
-    async with embedded(tmp_path / "test.db") as service:
+    async with embedded(where()) as service:
         await service.settled()
         assert (await service.version("B-1"), await service.version("B-2")) == (1, 1)
         assert not await service.look(records.is_behind, "B-1")
@@ -302,7 +304,8 @@ import asyncio, pathlib, sys
 from tests.service.embedded import embedded, linked, promise
 
 async def main():
-    async with embedded(pathlib.Path(sys.argv[1])) as service:
+    where = sys.argv[1] if "://" in sys.argv[1] else pathlib.Path(sys.argv[1])
+    async with embedded(where) as service:
         async def post(number):
             for count in range(10_000):
                 phone = f"+9190000000{count % 60:02}"
@@ -318,9 +321,9 @@ asyncio.run(main())
 
 
 @pytest.mark.process
-async def test_after_a_kill_everything_that_was_answered_is_there_once(tmp_path: Path) -> None:
-    """Three lives of one file, each ended at some moment of its work."""
-    path = tmp_path / "test.db"
+async def test_after_a_kill_everything_that_was_answered_is_there_once(where: Where) -> None:
+    """Three lives of one database, each ended at some moment of its work."""
+    path = where()
     told: list[str] = []
     for life in range(3):
         process = await asyncio.create_subprocess_exec(
@@ -341,20 +344,21 @@ async def test_after_a_kill_everything_that_was_answered_is_there_once(tmp_path:
         assert set(told) <= set(journalled)
         assert len(journalled) == len(set(journalled))
         await assert_records_are_the_fold_of_the_journal(service)
-        quick = await service.database.read(lambda c: c.exec_driver_sql("PRAGMA integrity_check").scalar())
-        assert quick == "ok"
+        if isinstance(path, Path):
+            quick = await service.database.read(lambda c: c.exec_driver_sql("PRAGMA integrity_check").scalar())
+            assert quick == "ok"
 
 
-async def test_the_cache_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cache_makes_no_difference(where: Where, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "CACHE_BYTES", 1)
-    async with embedded(tmp_path / "test.db") as service:
+    async with embedded(where()) as service:
         for n in range(12):
             await service.post(promise(f"c-{n}", hours(n), borrower_id=f"B-{n % 3}"), opened(f"o-{n}", f"B-{n % 3}"))
         await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_whoever_goes_on_from_a_saved_record_is_told(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_whoever_goes_on_from_a_saved_record_is_told(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         told: list[writer.Saved] = []
         service.write(saved=told.extend)
         await service.post(promise(borrower_id="B-1"))
@@ -382,8 +386,8 @@ async def _two_writers(service: Embedded) -> list[tuple[int, int]]:
     return [tuple(row) for row in await service.journal("log_offset", "epoch")]  # type: ignore[misc]
 
 
-async def test_two_writers_of_one_partition_never_interleave(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False, partitions=1) as service:
+async def test_two_writers_of_one_partition_never_interleave(where: Where) -> None:
+    async with embedded(where(), writing=False, partitions=1) as service:
         rows = await _two_writers(service)
         assert [offset for offset, _ in rows] == list(range(120)), "each entry once, none left out"
         epochs = [epoch for _, epoch in rows]
@@ -393,7 +397,7 @@ async def test_two_writers_of_one_partition_never_interleave(tmp_path: Path) -> 
         await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_without_the_fence_they_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_fence_they_do(where: Where, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: what the test above looks at goes wrong at once."""
 
     def unfenced(self: Fence, connection: Connection, to: int, last_entry: str) -> None:
@@ -401,14 +405,14 @@ async def test_without_the_fence_they_do(tmp_path: Path, monkeypatch: pytest.Mon
         connection.execute(update(rows).where(rows.c.partition == self.partition).values(next_offset=to))
 
     monkeypatch.setattr(Fence, "advance", unfenced)
-    async with embedded(tmp_path / "test.db", writing=False, partitions=1) as service:
+    async with embedded(where(), writing=False, partitions=1) as service:
         rows = await _two_writers(service)
         epochs = [epoch for _, epoch in rows]
         assert epochs != sorted(epochs) or await count(service, REPEAT) > 0 or len(rows) < 120
 
 
-async def test_a_save_of_somebody_who_lost_the_partition_is_undone(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False, partitions=1) as service:
+async def test_a_save_of_somebody_who_lost_the_partition_is_undone(where: Where) -> None:
+    async with embedded(where(), writing=False, partitions=1) as service:
         log = service.log
 
         def take(owner: str) -> Any:
@@ -471,7 +475,7 @@ async def test_a_locked_database_stops_nothing_for_good(tmp_path: Path, monkeypa
     monkeypatch.setattr(database_module, "BUSY_LIMIT_SECONDS", 0.02)
     async with embedded(tmp_path / "test.db", writing=False) as service:
         positions = await service.append(promise(borrower_id="B-1"))
-        other = sqlite3.connect(service.database.path, isolation_level=None)
+        other = sqlite3.connect(tmp_path / "test.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         writing = service.write()
         await trouble(writing)
@@ -492,8 +496,8 @@ def breaks_every_time(borrower: str = "B-1") -> Pending:
     return pending(Entry(entry.body, entry.stamps.changed(identifier=None)))
 
 
-async def test_one_bad_item_does_not_stop_the_line(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", partitions=1) as service:
+async def test_one_bad_item_does_not_stop_the_line(where: Where) -> None:
+    async with embedded(where(), partitions=1) as service:
         bad = breaks_every_time("B-101")
         good = [pending(stamped(promise(f"c-{n}"), b, NOON)) for n, b in enumerate(("B-101", "B-102"))]
         outcomes = await service.told(await service.log.append([bad, *good]))
@@ -510,16 +514,16 @@ async def test_one_bad_item_does_not_stop_the_line(tmp_path: Path) -> None:
         await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_copies_of_a_bad_item_are_one_item_and_no_repeats(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", partitions=1) as service:
+async def test_copies_of_a_bad_item_are_one_item_and_no_repeats(where: Where) -> None:
+    async with embedded(where(), partitions=1) as service:
         outcomes = await service.told(await service.log.append([breaks_every_time()] * 3))
         assert statuses(outcomes) == ["set_aside"] * 3
         assert await count(service, SET_ASIDE) == 1
         assert await count(service, REPEAT) == 0
 
 
-async def test_a_damaged_record_stops_its_borrower_alone_and_a_retry_merges(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False) as service:
+async def test_a_damaged_record_stops_its_borrower_alone_and_a_retry_merges(where: Where) -> None:
+    async with embedded(where(), writing=False) as service:
         writing = service.write()
         await service.post(promise(borrower_id="B-1"))
         await service.stop_writing()
@@ -544,8 +548,8 @@ async def test_a_damaged_record_stops_its_borrower_alone_and_a_retry_merges(tmp_
 
 
 @pytest.mark.parametrize("value", [b"", b"\x00\xff garbage", b'{"specversion":"1.0"}', b"[" * 100_000])
-async def test_what_is_no_entry_is_kept_under_its_key(tmp_path: Path, value: bytes) -> None:
-    async with embedded(tmp_path / "test.db", partitions=1) as service:
+async def test_what_is_no_entry_is_kept_under_its_key(where: Where, value: bytes) -> None:
+    async with embedded(where(), partitions=1) as service:
         items = [Pending(TENANT, "B-1", "e-1", value), pending(stamped(promise(), "B-1", NOON))]
         assert statuses(await service.told(await service.log.append(items))) == ["set_aside", "merged"]
         [item] = (await service.look(records.set_aside, "open", 10, None)).items
@@ -554,8 +558,8 @@ async def test_what_is_no_entry_is_kept_under_its_key(tmp_path: Path, value: byt
         assert "garbage" not in item["detail"]
 
 
-async def test_an_entry_in_somebody_elses_partition_is_not_merged_there(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", partitions=2) as service:
+async def test_an_entry_in_somebody_elses_partition_is_not_merged_there(where: Where) -> None:
+    async with embedded(where(), partitions=2) as service:
         wrong = next(b for b in (f"B-{n}" for n in range(9)) if service.log.partition_of(TENANT, b) == 1)
         entry = pending(stamped(promise(), wrong, NOON))
         mine = next(b for b in (f"B-{n}" for n in range(9)) if service.log.partition_of(TENANT, b) == 0)
@@ -564,8 +568,8 @@ async def test_an_entry_in_somebody_elses_partition_is_not_merged_there(tmp_path
         assert await service.version(wrong) == 0
 
 
-async def test_what_the_database_cannot_store_is_found_among_the_others(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False, partitions=1) as service:
+async def test_what_the_database_cannot_store_is_found_among_the_others(where: Where) -> None:
+    async with embedded(where(), writing=False, partitions=1) as service:
         unknown = envelope.provisional_id(SECRETS, "phone", "+919000000007")
 
         def refuses(items: Sequence[Pending]) -> Exception | None:
@@ -600,8 +604,8 @@ class RewindingLog:
         return await self._log.read(partition, 0 if self.rewinds and wait_seconds else offset, limit, wait_seconds)
 
 
-async def test_a_position_that_does_not_grow_stops_the_partition_and_loses_nothing(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", writing=False, partitions=1) as service:
+async def test_a_position_that_does_not_grow_stops_the_partition_and_loses_nothing(where: Where) -> None:
+    async with embedded(where(), writing=False, partitions=1) as service:
         log = RewindingLog(service.log)
         writing = service.write(log_=log)
         await service.post(promise(borrower_id="B-1"))
@@ -639,23 +643,23 @@ async def _left(service: Embedded, **changes: Any) -> str:
         "UPDATE writer_partition SET partition_count = 2",
     ],
 )
-async def test_a_log_that_is_not_the_one_we_left_stops_the_partition(tmp_path: Path, change: str) -> None:
-    async with embedded(tmp_path / "test.db", partitions=1) as service:
+async def test_a_log_that_is_not_the_one_we_left_stops_the_partition(where: Where, change: str) -> None:
+    async with embedded(where(), partitions=1) as service:
         assert "stopped" in await _left(service, change=change)
         assert await service.version("B-1") == 2
 
 
-async def test_a_log_whose_words_were_forgotten_is_the_one_we_left(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", partitions=1) as service:
+async def test_a_log_whose_words_were_forgotten_is_the_one_we_left(where: Where) -> None:
+    async with embedded(where(), partitions=1) as service:
         await service.post(promise(borrower_id="B-1"))
-        await service.database.write(lambda c: c.exec_driver_sql("UPDATE intake SET value = CAST('{}' AS BLOB)"))
+        await service.database.write(lambda c: c.execute(update(table_of(Intake)).values(value=b"{}")))
         await service.stop_writing()
         service.write()
         assert statuses(await service.post(promise("c-2", borrower_id="B-1"))) == ["merged"]
 
 
-async def test_a_log_that_was_trimmed_is_the_one_we_left(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db", partitions=1) as service:
+async def test_a_log_that_was_trimmed_is_the_one_we_left(where: Where) -> None:
+    async with embedded(where(), partitions=1) as service:
         await service.post(promise(borrower_id="B-1"), promise("c-2", borrower_id="B-1"))
         assert await service.log.trim(service.now + timedelta(days=9)) == 1
         await service.stop_writing()
@@ -713,8 +717,8 @@ def test_a_rung_that_fell_is_noticed_but_for_a_new_loan() -> None:
     writer._check_rungs(high, elsewhere)
 
 
-async def test_a_correction_to_not_the_borrower_and_evictions_may_lower_a_rung(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_a_correction_to_not_the_borrower_and_evictions_may_lower_a_rung(where: Where) -> None:
+    async with embedded(where()) as service:
         await service.post(promise(borrower_id="B-1"))
         corrected = summary(borrower_id="B-1", revision=2, outcome="third_party", at=hours(1))
         assert statuses(await service.post(corrected)) == ["merged"]
@@ -781,8 +785,8 @@ async def told_conversations(service: Embedded, borrower_id: str) -> list[str]:
     return [c.conversation_id for c in (await service.state(borrower_id)).conversations]
 
 
-async def test_what_was_kept_under_an_unknown_number_is_theirs_once_it_is_linked(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_what_was_kept_under_an_unknown_number_is_theirs_once_it_is_linked(where: Where) -> None:
+    async with embedded(where()) as service:
         [first] = await service.post(promise(**BY_PHONE))
         assert first.borrower_id == PROVISIONAL
         await service.post(promise("c-2", hours(1), borrower_id="B-1"))
@@ -802,16 +806,16 @@ async def test_what_was_kept_under_an_unknown_number_is_theirs_once_it_is_linked
         await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_a_link_of_a_number_that_told_nothing_moves_no_version_but_its_own(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_a_link_of_a_number_that_told_nothing_moves_no_version_but_its_own(where: Where) -> None:
+    async with embedded(where()) as service:
         assert [o.record_version for o in await service.post(linked("l-1"), linked("l-2", at=hours(1)))] == [1, 2]
         await service.settled()
         assert await versions(service) == {"B-1": 2, PROVISIONAL: 1}, "said again, it is not sent again"
         assert (await service.look(records.counted, service.now, hours(99)))["deliveries"] == 2
 
 
-async def test_a_straggler_that_was_addressed_before_the_link_follows(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_a_straggler_that_was_addressed_before_the_link_follows(where: Where) -> None:
+    async with embedded(where()) as service:
         await service.post(linked("l-1"))
         [late] = await service.post_to(PROVISIONAL, promise("c-9", hours(3)), through=f"phone:{PHONE}")
         assert late.status == "merged"
@@ -822,8 +826,8 @@ async def test_a_straggler_that_was_addressed_before_the_link_follows(tmp_path: 
         assert await service.version("B-1") == 2
 
 
-async def test_messages_alone_are_no_evidence_to_send(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_messages_alone_are_no_evidence_to_send(where: Where) -> None:
+    async with embedded(where()) as service:
         said = {"channel": "whatsapp", "conversation_id": "c-1", "speaker": "borrower", "text": "ok", "message_id": "m"}
         await service.post(event("conversation.message", "m-1", **said, **BY_PHONE))
         await service.post(linked("l-1"))
@@ -831,8 +835,8 @@ async def test_messages_alone_are_no_evidence_to_send(tmp_path: Path) -> None:
         assert await service.version("B-1") == 1
 
 
-async def test_a_wrong_link_is_taken_back_and_what_comes_then_is_nobodys(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_a_wrong_link_is_taken_back_and_what_comes_then_is_nobodys(where: Where) -> None:
+    async with embedded(where()) as service:
         await service.post(promise("c-1", hours(0), **BY_PHONE))
         await service.post(linked("l-1", "B-1", at=hours(1)))
         assert await told_conversations(service, "B-1") == ["c-1"]
@@ -852,8 +856,8 @@ async def test_a_wrong_link_is_taken_back_and_what_comes_then_is_nobodys(tmp_pat
         await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_a_number_that_two_share_brings_nobody_the_others_evidence(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_a_number_that_two_share_brings_nobody_the_others_evidence(where: Where) -> None:
+    async with embedded(where()) as service:
         await service.post(promise("c-1", hours(0), **BY_PHONE))
         await service.post(linked("l-1", "B-1", at=hours(1)))
         await service.post(linked("l-2", "B-2", at=hours(2)))
@@ -868,8 +872,8 @@ async def test_a_number_that_two_share_brings_nobody_the_others_evidence(tmp_pat
         assert await told_conversations(service, "B-2") == []
 
 
-async def test_a_loan_that_is_opened_brings_what_was_told_of_it(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_a_loan_that_is_opened_brings_what_was_told_of_it(where: Where) -> None:
+    async with embedded(where()) as service:
         [early] = await service.post(
             event("reminder.sent", "r-1", hours(1), loan_id="LN-1", channel="whatsapp", message_id="m", outcome="sent")
         )
@@ -884,9 +888,9 @@ async def test_a_loan_that_is_opened_brings_what_was_told_of_it(tmp_path: Path) 
         assert after == {**before, "B-1": before["B-1"] + 1}, "the next month's opening sends nothing"
 
 
-async def test_links_that_arrive_out_of_order_end_as_the_last_one_says(tmp_path: Path) -> None:
+async def test_links_that_arrive_out_of_order_end_as_the_last_one_says(where: Where) -> None:
     for number, order in enumerate(([0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2])):
-        async with embedded(tmp_path / f"{number}.db") as service:
+        async with embedded(where(str(number))) as service:
             bodies: list[Any] = [
                 promise("c-1", hours(0), **BY_PHONE),
                 linked("l-1", "B-1", at=hours(1)),
@@ -904,8 +908,8 @@ async def test_links_that_arrive_out_of_order_end_as_the_last_one_says(tmp_path:
             await assert_records_are_the_fold_of_the_journal(service)
 
 
-async def test_tenants_share_nothing(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "test.db") as service:
+async def test_tenants_share_nothing(where: Where) -> None:
+    async with embedded(where()) as service:
         entries = [stamped(promise(amount=amount), "B-1", NOON) for amount in (1000, 2000)]
         items = [pending(entry, tenant) for entry, tenant in zip(entries, (TENANT, "other"), strict=True)]
         assert statuses(await service.told(await service.log.append(items))) == ["merged", "merged"]
@@ -918,16 +922,16 @@ async def test_tenants_share_nothing(tmp_path: Path) -> None:
         assert sorted(rows) == [TENANT, "other"]
 
 
-async def test_two_databases_are_two_logs(tmp_path: Path) -> None:
-    async with embedded(tmp_path / "one.db") as one, embedded(tmp_path / "two.db") as two:
+async def test_two_databases_are_two_logs(where: Where) -> None:
+    async with embedded(where("one")) as one, embedded(where("two")) as two:
         assert one.log.identity() != two.log.identity()
         heads = await one.database.read(lambda c: c.execute(select(table_of(IntakeHead).c.identity)).scalars().all())
         assert set(heads) == {one.log.identity()}
 
 
-async def test_a_second_process_appends_and_the_writer_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with embedded(tmp_path / "test.db") as service:
-        command = await Database.open(service.database.path)
+async def test_a_second_process_appends_and_the_writer_follows(where: Where, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with embedded(where()) as service:
+        command = await open_store(where())
         log = await TableLog.open(command, partitions=2)
         await log.append([pending(stamped(promise(), "B-1", NOON))])
         await command.close()
