@@ -119,26 +119,12 @@ def _a_cycle_is_open(s: Story) -> None:
 
 
 def _she_promises_on_whatsapp(s: Story) -> None:
-    words = f"ok I will pay 12,500 by the {_nth(s.due)}"
-    s.step("Yesterday, on WhatsApp", f"She verifies herself with a code, and writes: '{words}'.")
+    s.step("Yesterday, on WhatsApp", f"She verifies herself with a code, and writes: '{chat_words(s)}'.")
     s.event(
         "identity.verified", s.ago(hours=27), method="otp", channel="whatsapp",
         identifier={"kind": "phone", "value": f"whatsapp:{s.phone}"},
     )  # fmt: skip
-    status, answer = s.post(
-        "/v1/summaries",
-        {
-            "borrower_id": s.borrower,
-            "channel": "whatsapp",
-            "direction": "inbound",
-            "conversation_id": f"chat-{s.run}",
-            "ended_at": s.ago(hours=26),
-            "outcome": "connected",
-            "reached": "negotiation",
-            "summary": f"She said: {words}.",
-            "commitment": {"amount_said": "12,500", "due_date_said": f"by the {_nth(s.due)}", "quote": words},
-        },
-    )
+    status, answer = s.post("/v1/summaries", chat_summary(s))
     s.expect("the answer", (status, answer["status"], answer["warnings"]), (200, "merged", []))
     promise = s.get(f"/v1/borrowers/{s.borrower}")["commitment"]
     s.expect("the promise", _terms(promise), ("proposed", "12500.00", s.due.isoformat()))
@@ -247,7 +233,26 @@ def _the_next_month(s: Story) -> None:
     s.seen("fresh from the opening; who she is still holds")
 
 
-# -- the call as the agent's own program reports it -------------------------------------------------------------------
+# -- what is posted of the chat, and of the call as the agent's own program reports it ------------------------------------
+
+
+def chat_words(s: Story) -> str:
+    return f"ok I will pay 12,500 by the {_nth(s.due)}"
+
+
+def chat_summary(s: Story) -> dict[str, Any]:
+    """The chat in which she promises, 26 hours ago, as the WhatsApp agent posts it."""
+    return {
+        "borrower_id": s.borrower,
+        "channel": "whatsapp",
+        "direction": "inbound",
+        "conversation_id": f"chat-{s.run}",
+        "ended_at": s.ago(hours=26),
+        "outcome": "connected",
+        "reached": "negotiation",
+        "summary": f"She said: {chat_words(s)}.",
+        "commitment": {"amount_said": "12,500", "due_date_said": f"by the {_nth(s.due)}", "quote": chat_words(s)},
+    }
 
 
 def call_report(s: Story) -> dict[str, Any]:
