@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from service.calls import direct
 from service.edge import Edge
@@ -15,6 +18,12 @@ DESCRIPTION = "One memory per borrower, across every channel: read before every 
 VERSION = "1.0.0"
 
 
+def _telemetry() -> TelemetryConfig:
+    """By the usual `OTEL_*` (API 13). Without any of them the framework need not look for them at every request."""
+    wanted = any(name.startswith("OTEL_") for name in os.environ)
+    return {"tracing": wanted, "metrics": wanted, "logs": wanted}
+
+
 def application(parts: Parts) -> FastAPI:
     """The API over these parts."""
     app = FastAPI(
@@ -24,6 +33,7 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
         exception_handlers=exception_handlers(),  # type: ignore[arg-type]
         separate_input_output_schemas=False,
+        telemetry=_telemetry(),
     )
     app.state.parts = parts
     routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health)]

@@ -49,6 +49,7 @@ UNWATCHED: Final = frozenset({"/healthz", "/readyz", "/metrics"})  # answered un
 
 CLIENT_LEFT: Final = 499  # in logs only
 _NOTES: Final = "borrower_memory.notes"
+_BODY: Final = "borrower_memory.body"
 
 log = structlog.get_logger("service.edge")
 
@@ -65,7 +66,8 @@ async def json_body(request: Request) -> tuple[object, tuple[str, ...]]:
     """The document of a request and the paths repaired in it. Raises `NotJson` or `MalformedJson`."""
     if not strictjson.is_json(request.headers.get("content-type")):
         raise NotJson
-    return strictjson.parse(await request.body())
+    body = request.scope.get(_BODY)
+    return strictjson.parse(await request.body() if body is None else body)
 
 
 class InFlight:
@@ -200,7 +202,8 @@ class Edge:
         receive: Receive = exchange.receive
         if not exchange.heard_all:
             try:
-                receive = _replayed(await self._read(exchange), receive)
+                body = exchange.scope[_BODY] = await self._read(exchange)
+                receive = _replayed(body, receive)
             except Problem as problem:
                 await _refuse(problem, exchange)
                 return

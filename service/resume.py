@@ -11,7 +11,6 @@ known, whose memory may not be handed out, or whose memory cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -121,7 +120,7 @@ def _start(grant: Grant, proposed: str | None, proposed_by: str | None, fallback
     )
 
 
-def cold(refusals: Iterable[Refusal] = ()) -> Start:
+def cold(*refusals: Refusal) -> Start:
     """The opening, of which no memory knows anything."""
     return _worded_start(
         state="opening",
@@ -132,7 +131,7 @@ def cold(refusals: Iterable[Refusal] = ()) -> Start:
         proposed=None,
         proposed_by=None,
         fallback=None,
-        refusals=tuple(refusals),
+        refusals=refusals,
     )
 
 
@@ -166,6 +165,9 @@ def _worded_start(
         "on_hold": yes(any(refusal.rule == "on_hold" for refusal in refusals)),
     }
     return Start(state, source, position, proposed, proposed_by, fallback, refusals, members(told), members(variables))
+
+
+COLD: Final = cold()
 
 
 # -- the answer -------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from service.gist import NOBODY, Gist, basis_of
 from service.gist import from_bytes as gist_from
 from service.naming import Called
 from service.policy import Policy
-from service.resume import Asked, Start, cold, started, worded
+from service.resume import COLD, Asked, Start, cold, started, worded
 from service.resumes import Kept
 from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
@@ -82,7 +82,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     resume_id = f"r_{secrets.token_urlsafe(9)}"
     missing_after = timedelta(minutes=policy.report_missing_minutes)
     one: _One | None = None
-    start = cold()
+    start = COLD
     mode = policy.mode_for(asked.channel, None)
     try:
         seen = await _seen(parts, tenant, who, asked, policy, now)
@@ -91,13 +91,13 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
         mode = policy.mode_for(asked.channel, one.borrower_id if one else None)
         contact = _contact(seen, asked.channel, policy, now)
         if len(seen.known) > 1:
-            start = cold([Refusal("ambiguous_identifier", "several borrowers share this identifier")])
+            start = cold(Refusal("ambiguous_identifier", "several borrowers share this identifier"))
         elif one is not None and mode != "disabled":
             start = started(one.gist, asking)
         handed_out = one is not None and mode == "enabled"
         body = worded(
             one.gist if one is not None and handed_out else NOBODY,
-            start if handed_out or one is None else cold(),
+            start if handed_out or one is None else COLD,
             asking,
             resume_id=resume_id,
             contact=contact,
@@ -108,7 +108,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
         )
     except Exception as fault:  # noqa: BLE001  # an agent with a caller on the line is owed a start, whatever failed
         log.error("resume.failed", resume_id=resume_id, tenant=tenant, fault=type(fault).__name__)
-        one, start, degraded = None, cold(), "memory_unavailable"
+        one, start, degraded = None, COLD, "memory_unavailable"
         body = worded(
             NOBODY,
             start,

@@ -56,4 +56,14 @@ class ResumeRequest(Frozen):
 async def resume_call(call: Call) -> Response:
     """Where the next conversation starts, and why."""
     asked = await call.body(ResumeRequest)
-    return Response(await resume(call.parts, call.tenant, Request(**dict(asked))), media_type=JSON)
+    request = Request(
+        channel=asked.channel,
+        direction=asked.direction,
+        borrower_id=asked.borrower_id,
+        identifier=asked.identifier,
+        loan_id=asked.loan_id,
+        wait_ms=asked.wait_ms,
+        after=asked.after,
+        proposal=asked.proposal,
+    )
+    return Response(await resume(call.parts, call.tenant, request), media_type=JSON)
