@@ -154,7 +154,10 @@ def call(
             key = await authenticated(request, parts)
             if scope is not None and scope not in key.scopes:
                 raise MissingScope(scope)
-            return await handler(Call(request, parts, key))
+            call = Call(request, parts, key)
+            if query is None and request.scope["query_string"]:
+                call.query(Parameters)
+            return await handler(call)
 
         documented = _documented(handler, path, body, examples, query)
         documented.handle = handle  # type: ignore[attr-defined]
@@ -210,4 +213,4 @@ def _documented(
 
 
 class Parameters(Frozen):
-    """Query parameters: all of them arrive as text."""
+    """Query parameters: all of them arrive as text. By itself: none are taken."""

@@ -227,6 +227,22 @@ def test_a_wrong_query_parameter_is_named(acme: Tenant, name: str, value: str, c
     assert (answer.status_code, answer.json()["errors"]) == (422, [{"field": name, "code": code}])
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/summaries",
+        "/v1/events",
+        "/v1/events/batch",
+        "/v1/resume",
+        "/v1/borrowers/lookup",
+        "/v1/borrowers/B/permits",
+    ],
+)
+def test_a_call_without_query_parameters_takes_none(acme: Tenant, path: str) -> None:
+    answer = acme.http.post(path, params={"wait": "1"}, json={})
+    assert (answer.status_code, answer.json()["errors"]) == (422, [{"field": "wait", "code": "unknown_field"}])
+
+
 def test_a_limit_beyond_two_hundred_is_two_hundred(acme: Tenant) -> None:
     assert acme.http.get("/v1/borrowers", params={"limit": 5000}).status_code == 200
 
