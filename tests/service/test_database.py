@@ -1,4 +1,4 @@
-"""The unit of work, group commit and the lock, on real SQLite files."""
+"""The unit of work, on either database; and on real SQLite files what only they have: group commit, the lock, checkpoints."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from service import database as module
 from service import prepared
-from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse
-from service.prepared import Prepared
+from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse, Store
+from service.prepared import FEW, OfList, Prepared
 from service.tables import Audit, IntakeHead, Permit, table_of
+from tests.service.conftest import Where
+from tests.service.embedded import open_store
 
 HEADS = table_of(IntakeHead)
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -41,7 +43,16 @@ def numbers(connection: Connection) -> list[int]:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """SQLite's."""
     opened = await Database.open(tmp_path / "test.db")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def store(where: Where) -> AsyncIterator[Store]:
+    """Either."""
+    opened = await open_store(where())
     yield opened
     await opened.close()
 
@@ -60,27 +71,112 @@ def stored(database: Database) -> list[int]:
         return [row[0] for row in own.execute("SELECT partition FROM intake_head ORDER BY 1")]
 
 
-# -- the unit of work --------------------------------------------------------------------------------------------------
+async def seen_by_another(where: Where) -> list[int]:
+    other = await open_store(where())
+    try:
+        return await other.read(numbers)
+    finally:
+        await other.close()
 
 
-async def test_an_answer_means_that_it_is_stored(database: Database) -> None:
-    assert await database.write(add(1)) == 1
-    assert stored(database) == [1]
-    assert await database.read(numbers) == [1]
+# -- the unit of work, on either database ------------------------------------------------------------------------------
 
 
-async def test_of_a_group_only_the_job_that_fails_is_undone(database: Database) -> None:
+async def test_an_answer_means_that_it_is_stored(store: Store, where: Where) -> None:
+    assert await store.write(add(1)) == 1
+    assert await seen_by_another(where) == [1]
+    assert await store.read(numbers) == [1]
+
+
+async def test_of_what_is_asked_for_at_once_only_what_fails_is_undone(store: Store) -> None:
     def fails(connection: Connection) -> None:
         add(7)(connection)
         raise LookupError("in the middle")
 
     answers = await asyncio.gather(
-        *(database.write(job) for job in (add(1), fails, add(2), add(1), add(3))), return_exceptions=True
+        *(store.write(job) for job in (add(1), fails, add(2), add(1), add(3))), return_exceptions=True
     )
-    assert [a for a in answers if isinstance(a, int)] == [1, 2, 3]
+    assert sorted(a for a in answers if isinstance(a, int)) == [1, 2, 3]
     assert isinstance(answers[1], LookupError)
-    assert isinstance(answers[3], IntegrityError)
-    assert stored(database) == [1, 2, 3]
+    assert sum(isinstance(a, IntegrityError) for a in answers) == 1
+    assert await store.read(numbers) == [1, 2, 3]
+
+
+async def test_a_reader_sees_no_half_of_a_job(store: Store) -> None:
+    def ten(start: int) -> module.Job[None]:
+        return lambda connection: [add(n)(connection) for n in range(start, start + 10)] and None
+
+    writing = [asyncio.ensure_future(store.write(ten(start))) for start in range(0, 50, 10)]
+    sizes = set()
+    while not all(w.done() for w in writing):
+        await asyncio.sleep(0)
+        sizes |= {len(await store.read(numbers)), len(await store.read_slow(numbers))}
+    sizes.add(len(await store.read(numbers)))
+    assert {size % 10 for size in sizes} == {0}
+    assert max(sizes) == 50
+
+
+async def test_a_slow_read_sees_one_moment(store: Store) -> None:
+    await store.write(add(1))
+    loop, seen = asyncio.get_running_loop(), []
+
+    def look(connection: Connection) -> list[list[int]]:
+        seen.append(numbers(connection))
+        asyncio.run_coroutine_threadsafe(store.write(add(2)), loop).result(10)
+        seen.append(numbers(connection))
+        return seen
+
+    assert await store.read_slow(look) == [[1], [1]]
+    assert await store.read(numbers) == [1, 2]
+
+
+async def test_a_reader_cannot_write(store: Store) -> None:
+    for read in (store.read, store.read_slow):
+        with pytest.raises(DatabaseUnavailable):
+            await read(add(1))
+    assert await store.read(numbers) == []
+
+
+async def test_a_slow_read_sees_what_is_committed(store: Store) -> None:
+    await store.write(add(4))
+    assert await store.read_slow(numbers) == [4]
+
+
+@pytest.mark.parametrize("turns", [0, 1, 3, 10, 30])
+async def test_a_caller_that_went_away_does_not_disturb_the_others(store: Store, turns: int) -> None:
+    gone = [asyncio.ensure_future(store.write(add(n))) for n in range(10, 16)]
+    stays = asyncio.ensure_future(store.write(add(2)))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    for one in gone:
+        one.cancel()
+    assert await stays == 2
+    await asyncio.wait(gone)
+    assert await store.write(add(3)) == 3
+    told = {one.result() for one in gone if not one.cancelled()}
+    there = set(await store.read(numbers))
+    assert {2, 3} | told <= there <= {2, 3, *range(10, 16)}
+
+
+async def test_what_was_asked_for_is_ended_before_the_database_is_let_go(where: Where) -> None:
+    opened = await open_store(where())
+    writing = [asyncio.ensure_future(opened.write(add(n))) for n in range(5)]
+    await asyncio.sleep(0)
+    await opened.close()
+    assert [w.result() for w in writing] == list(range(5))
+    for late in (opened.write(add(9)), opened.read(numbers), opened.read_slow(numbers)):
+        with pytest.raises(DatabaseUnavailable):
+            await late
+    await opened.close()
+
+
+async def test_more_may_be_asked_for_at_once_than_there_are_connections(store: Store) -> None:
+    answers = await asyncio.gather(*(store.write(add(n)) for n in range(200)))
+    assert answers == list(range(200))
+    assert await store.read(numbers) == answers
+
+
+# -- a group of SQLite's -----------------------------------------------------------------------------------------------
 
 
 async def test_what_is_asked_for_together_is_committed_together(
@@ -108,38 +204,10 @@ async def test_a_reader_sees_no_half_of_a_group(database: Database) -> None:
     assert sizes == {0, 10}
 
 
-async def test_a_reader_cannot_write(database: Database) -> None:
-    for read in (database.read, database.read_slow):
-        with pytest.raises(DatabaseUnavailable):
-            await read(add(1))
-    assert stored(database) == []
-
-
-async def test_a_slow_read_sees_what_is_committed(database: Database) -> None:
-    await database.write(add(4))
-    assert await database.read_slow(numbers) == [4]
-
-
-async def test_a_caller_that_went_away_does_not_disturb_the_others(database: Database) -> None:
-    gone = asyncio.ensure_future(database.write(add(1)))
-    stays = asyncio.ensure_future(database.write(add(2)))
-    await asyncio.sleep(0)
-    gone.cancel()
-    assert await stays == 2
-    assert 2 in stored(database)
-    assert await database.write(add(3)) == 3
-
-
-async def test_what_was_asked_for_is_ended_before_the_file_is_let_go(tmp_path: Path) -> None:
+async def test_a_file_that_is_let_go_is_one_file(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "test.db")
-    writing = [asyncio.ensure_future(database.write(add(n))) for n in range(5)]
-    await asyncio.sleep(0)
+    await database.write(add(1))
     await database.close()
-    assert [w.result() for w in writing] == list(range(5))
-    with pytest.raises(DatabaseUnavailable):
-        await database.write(add(9))
-    with pytest.raises(DatabaseUnavailable):
-        await database.read(numbers)
     assert files(tmp_path) == ["test.db"], "the write-ahead log is in the file"
 
 
@@ -284,7 +352,7 @@ async def test_a_damaged_file_is_named_at_the_start(tmp_path: Path, spoil: str) 
 # -- statements built once ---------------------------------------------------------------------------------------------
 
 
-async def test_a_prepared_statement_stores_and_reads_as_sqlalchemy_does(database: Database) -> None:
+async def test_a_prepared_statement_stores_and_reads_as_sqlalchemy_does(store: Store) -> None:
     permits = table_of(Permit)
     row = {
         "tenant": "acme", "permit_id": "p-1", "borrower_id": "B-1", "loan_id": None, "cycle_id": None, "attempt": 1,
@@ -292,31 +360,54 @@ async def test_a_prepared_statement_stores_and_reads_as_sqlalchemy_does(database
         "granted_at": NOON.astimezone(timezone(timedelta(hours=5, minutes=30))),
         "expires_at": NOON + timedelta(microseconds=7),
     }  # fmt: skip
-    await database.write(lambda c: Prepared(insert(permits)).run(c, **row))
-    await database.write(lambda c: c.execute(insert(permits).values({**row, "permit_id": "p-2"})))
+    await store.write(lambda c: Prepared(insert(permits)).run(c, **row))
+    await store.write(lambda c: c.execute(insert(permits).values({**row, "permit_id": "p-2"})))
     both = select(permits).order_by(permits.c.permit_id)
-    rows = await database.read(Prepared(both).rows)
-    assert [tuple(r) for r in rows] == [tuple(r) for r in await database.read(lambda c: c.execute(both).all())]
+    rows = await store.read(Prepared(both).rows)
+    assert [tuple(r) for r in rows] == [tuple(r) for r in await store.read(lambda c: c.execute(both).all())]
     assert rows[0][9].utcoffset() == timedelta(0)
-    raw = await database.read(lambda c: c.exec_driver_sql("SELECT DISTINCT granted_at, expires_at FROM permit").all())
-    assert len(raw) == 1, "the same text, whichever way"
+    raw = await store.read(lambda c: c.exec_driver_sql("SELECT DISTINCT granted_at, expires_at FROM permit").all())
+    assert len(raw) == 1, "the same, whichever way"
 
 
-async def test_a_prepared_statement_fails_as_sqlalchemy_does(database: Database) -> None:
+async def test_a_prepared_statement_fails_as_sqlalchemy_does(store: Store) -> None:
     put = Prepared(insert(HEADS))
-    await database.write(lambda c: put.run(c, partition=1, next_offset=0, identity="x"))
+    await store.write(lambda c: put.run(c, partition=1, next_offset=0, identity="x"))
     with pytest.raises(IntegrityError) as caught:
-        await database.write(lambda c: put.run(c, partition=1, next_offset=0, identity="secret"))
+        await store.write(lambda c: put.run(c, partition=1, next_offset=0, identity="secret"))
     assert "secret" not in str(caught.value)
 
 
-async def test_a_prepared_statement_knows_its_constants_and_its_counts(database: Database) -> None:
-    await database.write(lambda c: [add(n)(c) for n in range(5)])
+async def test_a_prepared_statement_knows_its_constants_and_its_counts(store: Store) -> None:
+    await store.write(lambda c: [add(n)(c) for n in range(5)])
     some = Prepared(select(HEADS.c.partition).where(HEADS.c.identity == "log", HEADS.c.partition > bindparam("above")))
-    assert [r[0] for r in await database.read(lambda c: some.rows(c, above=2))] == [3, 4]
-    assert await database.read(lambda c: some.row(c, above=9)) is None
+    assert [r[0] for r in await store.read(lambda c: some.rows(c, above=2))] == [3, 4]
+    assert await store.read(lambda c: some.row(c, above=9)) is None
     gone = Prepared(HEADS.delete().where(HEADS.c.partition >= bindparam("at_least")))
-    assert await database.write(lambda c: gone.run(c, at_least=3)) == 2
+    assert await store.write(lambda c: gone.run(c, at_least=3)) == 2
+
+
+async def test_a_prepared_change_of_many_rows_tells_how_many_there_were(store: Store) -> None:
+    await store.write(lambda c: [add(n)(c) for n in range(5)])
+    end = Prepared(update(HEADS).where(HEADS.c.partition == bindparam("of")).values(next_offset=bindparam("end")))
+    rows = [{"of": n, "end": 10 + n} for n in (1, 3, 77)]
+    assert await store.write(lambda c: end.change_each(c, rows)) == 2
+    assert await store.write(lambda c: end.change_each(c, [])) == 0
+    ends = select(HEADS.c.next_offset).order_by(HEADS.c.partition)
+    assert await store.read(lambda c: c.execute(ends).scalars().all()) == [0, 11, 0, 13, 0]
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1, 300])
+async def test_the_rows_of_a_list_are_those_of_each_of_its_texts(store: Store, count: int) -> None:
+    def put(connection: Connection) -> None:
+        rows = [{"partition": n, "next_offset": n % 2, "identity": f"log {n}"} for n in range(400)]
+        Prepared(insert(HEADS)).run_each(connection, rows)
+
+    await store.write(put)
+    some = OfList(select(HEADS.c.partition).where(HEADS.c.next_offset == bindparam("odd")), HEADS.c.identity)
+    texts = [f"log {n}" for n in range(count)]
+    found = await store.read(lambda c: some.rows(c, [*texts, "none"], odd=1))
+    assert sorted(row[0] for row in found) == list(range(1, count, 2))
 
 
 @given(st.datetimes(timezones=st.timezones()))
