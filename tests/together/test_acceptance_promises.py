@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
@@ -516,3 +517,48 @@ def test_a_revision_that_names_another_cycle_moves_its_conversation(borrower: Bo
     moved = {"conversation_id": f"k-{borrower.id}", "revision": 2, "ended_at": ago(days=20)} | then
     assert borrower.says("voice", **moved)["status"] == "merged"
     assert borrower.says("voice")["status"] == "merged", "the line goes on"
+
+
+# -- bounds -------------------------------------------------------------------------------------------------------
+
+
+def test_chatter_never_pushes_out_a_promise(borrower: Borrower) -> None:
+    borrower.says("voice", confirmed(777), ended_at=ago(days=9))
+
+    def chats(number: int) -> None:
+        borrower.says(
+            "whatsapp", {"status": "proposed"}, ended_at=ago(days=8, minutes=-number), summary=f"Chat {number}."
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(chats, range(66)))
+    assert terms(borrower.commitment()) == ("confirmed", "777.00", day(5))
+    assert borrower.read()["record_version"] == len(borrower.timeline()) == 67
+    briefing = borrower.briefing()
+    assert ["Chat 57." in briefing, "Chat 58." in briefing, "Chat 65." in briefing] == [False, True, True]
+
+
+def test_a_cycle_whose_payments_are_not_all_known_any_more_is_never_asked_for_money(borrower: Borrower) -> None:
+    loan = f"LN-{borrower.id}"
+    borrower.opens(cycle="CY-1", loan=loan, amount="900000", occurred_at=ago(days=90))
+    borrower.verify()
+    payment = {
+        "type": "payment.confirmed",
+        "borrower_id": borrower.id,
+        "loan_id": loan,
+        "amount": "1",
+        "currency": "INR",
+    }
+    events = [
+        payment | {"event_id": f"{borrower.id}-{n}", "payment_ref": f"{n}", "occurred_at": ago(days=60, seconds=n)}
+        for n in range(513)
+    ]
+    for some in (events[:500], events[500:]):
+        borrower.tenant.post("/v1/events/batch", {"events": some})
+    read = borrower.read(after=events[-1]["event_id"])
+    assert read["cycle"]["status"] == "unknown"
+    assert borrower.refused() == "closed"
+    assert borrower.proposed("payment_link")["state"] == "closing"
+    borrower.opens(cycle="CY-2", loan=loan, occurred_at=ago(days=5))
+    assert [c["status"] for c in borrower.read()["cycles"]] == ["unknown", "open"]
+    assert borrower.permit()["cycle_id"] == "CY-2"
