@@ -13,6 +13,7 @@ from channels.classifier import ANSWER_CHARACTERS_MAX, read_answer, read_proposa
 from statemachine.floor import judge
 from statemachine.flow import Flow
 from statemachine.journey import Standing, position
+from tests.examples import often
 from tests.statemachine.standings import every_standing, standing
 
 VOICE = CHANNELS["voice"].flow
@@ -215,7 +216,7 @@ def test_what_could_be_read_in_two_ways_is_not_read(content: object) -> None:
     assert read_answer(content) == (None, "unreadable")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=often(200), deadline=None)
 @given(
     before=st.text(max_size=40).filter(lambda text: not set(text) & set('{}[]"')),
     after=st.text(max_size=40).filter(lambda text: not set(text) & set('{}[]"')),
@@ -231,7 +232,7 @@ def test_whatever_stands_around_one_whole_object_does_not_matter(
         assert read_answer(before + answer[:cut]) == (None, "unreadable")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=often(200), deadline=None)
 @given(st.text(alphabet='{}[]":,\\ \nastedur1\ud83d', max_size=60))
 def test_no_text_breaks_the_reader(content: str) -> None:
     state, reason = read_answer(content)

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.identifiers import LONGEST_ID_CHARACTERS, WITHHELD_CALLERS, InvalidIdentifier, aliases, canonical
+from tests.examples import often
 
-some = settings(max_examples=100, deadline=None)
+some = settings(max_examples=often(100), deadline=None)
 
 
 def phone(value: str, region: str = "IN") -> str:

@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.said import amount, dates, due_date, in_past_tense, moment, numbers, paid_on, words
+from tests.examples import often
 from tests.work import grows_linearly
 
 INDIA = "Asia/Kolkata"
 SAID_AT = datetime(2026, 1, 28, 12, 30, tzinfo=UTC)
-SHORT_TEXT = 500
+SHORT_TEXT = 250
 LONGEST_TEXT = 20_000
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=often(60), deadline=None)
 
 _VOCABULARY = sorted(
     words.NUMBER_WORDS.keys() | words.SCALES.keys() | words.PLAIN_DAYS | words.WEEKDAYS.keys() | words.MONTHS.keys()

@@ -28,6 +28,7 @@ from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.merge import lift_record, merge
 from statemachine.record import Record
 from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, UnreadableEntry
+from tests.examples import often
 from tests.statemachine.histories import NOON, entries, hasher, stamped
 
 SECRETS = Secrets([b"k" * 32])
@@ -63,7 +64,7 @@ FULL = """{"borrower_id": "B-101", "identifier": {"kind": "phone", "value": "+91
 
 
 @given(entry=entries)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 def test_what_comes_out_of_the_log_is_what_went_in(entry: Entry) -> None:
     opened = from_bytes(to_bytes("acme", entry))
     assert (opened.tenant, opened.entry) == ("acme", entry)
@@ -235,7 +236,7 @@ def test_bodies_that_differ_have_two_hashes(one: str, other: str) -> None:
 
 
 @given(seed=st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=often(30), deadline=None)
 def test_the_order_of_keys_makes_no_difference(seed: Any) -> None:
     def shuffled(value: Any) -> Any:
         if isinstance(value, list):

@@ -16,6 +16,7 @@ from service.policy import Policy
 from service.rebuild import rebuild
 from statemachine.merge import merge
 from statemachine.state import BorrowerState, derive
+from tests.examples import often
 from tests.service.api import Api, api
 from tests.service.embedded import POLICIES, SECRETS, TENANT, Embedded, embedded, hours, linked, promise, summary
 from tests.statemachine.histories import NOON, empty, hasher, histories
@@ -28,7 +29,7 @@ def gist(state: BorrowerState, policy: Policy = POLICY) -> Gist:
     return gist_of(state, state.cycle_of(None), policy)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 @given(history=histories, early=st.integers(0, 600), later=st.integers(1, 2_000))
 def test_it_stays_what_would_be_made_until_the_time_that_it_names(history: list, early: int, later: int) -> None:  # type: ignore[type-arg]
     record = empty()

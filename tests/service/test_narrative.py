@@ -26,6 +26,7 @@ from statemachine.entries import EVENT_TYPES, HOLD_KINDS, NOBODY_OUTCOMES, OUTCO
 from statemachine.merge import merge
 from statemachine.stamps import Entry, PromiseTerms
 from statemachine.state import BorrowerState, derive
+from tests.examples import often
 from tests.statemachine.histories import LATER, NOON, POLICY, empty, entries, hasher, stamped
 
 T = datetime(2026, 11, 28, 13, 12, tzinfo=UTC)  # 18:42 on 28 November in India
@@ -1070,7 +1071,7 @@ def values(thing: object) -> Iterator[object]:
         yield thing
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=often(120), deadline=None)
 @given(st.lists(st.one_of(entries, live_summaries()), max_size=20))
 def test_whatever_happened_it_fits_repeats_and_tells_only_what_is_known(history: list[Entry]) -> None:
     record = empty()

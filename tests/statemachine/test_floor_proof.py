@@ -16,6 +16,7 @@ from channels import CHANNELS
 from statemachine.floor import RULES, Refusal, Rule, closed_state, judge, never, on_hold, weigh
 from statemachine.flow import Flow, State, Step
 from statemachine.journey import Standing, is_done, position
+from tests.examples import often
 from tests.statemachine.standings import every_standing
 
 FLOWS = [channel.flow for channel in CHANNELS.values()]
@@ -146,7 +147,7 @@ def other_flows(draw: st.DrawFn) -> Flow:
 
 
 @given(flow=other_flows(), known=st.sampled_from(list(every_standing())))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 def test_a_flow_of_other_states_is_as_safe(flow: Flow, known: Standing) -> None:
     going_on = replace(known, on_hold=False, opted_out=False)
     assert never(flow, going_on, position(flow, known).name) is None

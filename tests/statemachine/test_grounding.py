@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from statemachine.grounding import FactVerdict, agrees, folded, judge_fact, quote_stands, read_back_seen
 from statemachine.volatility import FACT_KINDS
+from tests.examples import often
 from tests.work import grows_linearly
 
 WORDS = {"seven": 7, "saat": 7, "paanch": 5, "five": 5}
@@ -82,7 +83,7 @@ def test_a_name_stands_apart_from_its_possessive() -> None:
 
 
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(list("5,.'’sSé ́-/:़०")), max_size=20).map("".join)))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=often(400), deadline=None)
 def test_folding_twice_changes_nothing(text: str) -> None:
     assert folded(folded(text)) == folded(text)
 
@@ -648,7 +649,7 @@ TURNS = st.lists(st.builds(Turn, st.sampled_from(["borrower", "agent", "third_pa
 
 
 @given(TURNS, TEXTS, st.sampled_from(sorted(FACT_KINDS)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 def test_no_text_makes_evidence_fail(turns: list[Turn], text: str, kind: str) -> None:
     assert quote_stands(text, turns) in ("stands", "agent", "not_found")
     assert isinstance(read_back_seen(turns, AMOUNT, DUE, numbers, dates), bool)
@@ -658,7 +659,7 @@ def test_no_text_makes_evidence_fail(turns: list[Turn], text: str, kind: str) ->
 
 
 @given(TURNS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=often(100), deadline=None)
 def test_a_whole_turn_of_the_borrower_always_stands(turns: list[Turn]) -> None:
     for turn in turns:
         if turn.speaker == "borrower" and folded(turn.text) and ".." not in turn.text and "…" not in turn.text:

@@ -16,6 +16,7 @@ from statemachine.merge import join, lift_record, merge
 from statemachine.record import Limits, Record
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, Cycle, derive
+from tests.examples import often
 from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, summaries
 
 LIMITS = {
@@ -43,7 +44,7 @@ def joined(a: Record, b: Record, limits: Limits) -> bytes:
 
 @limits_of
 @given(a=histories, b=histories, c=histories)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(60), deadline=None)
 def test_join_commutes_associates_and_repeats_for_nothing(a: list, b: list, c: list, limits: Limits) -> None:
     x, y, z = (fold(h, limits) for h in (a, b, c))
     assert joined(x, y, limits) == joined(y, x, limits)
@@ -54,7 +55,7 @@ def test_join_commutes_associates_and_repeats_for_nothing(a: list, b: list, c: l
 
 @limits_of
 @given(history=histories, entry=st.one_of(summaries(), events()))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(60), deadline=None)
 def test_merging_is_joining_what_the_entry_lifts_to(history: list, entry: Entry, limits: Limits) -> None:
     record = fold(history, limits)
     alone = lift_record(entry, hasher, limits)
@@ -63,7 +64,7 @@ def test_merging_is_joining_what_the_entry_lifts_to(history: list, entry: Entry,
 
 @limits_of
 @given(a=histories, b=histories)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(60), deadline=None)
 def test_keeping_the_newest_commutes_with_union(a: list, b: list, limits: Limits) -> None:
     all_of_it = fold([*a, *b], UNBOUNDED)
     bounded = join(empty(), all_of_it, hasher, limits)
@@ -75,7 +76,7 @@ def test_keeping_the_newest_commutes_with_union(a: list, b: list, limits: Limits
 
 @limits_of
 @given(history=histories, seed=st.integers(0, 10**6))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=often(80), deadline=None)
 def test_any_order_grouping_and_repetition_gives_the_same_bytes(history: list, seed: int, limits: Limits) -> None:
     chance = random.Random(seed)
     shuffled = [*history, *chance.sample(history, len(history) // 2)]
@@ -86,7 +87,7 @@ def test_any_order_grouping_and_repetition_gives_the_same_bytes(history: list, s
 
 
 @given(history=histories)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(60), deadline=None)
 def test_a_stored_record_comes_back_as_it_was(history: list) -> None:
     record = fold(history, LIMITS["two"])
     again = Record.from_bytes(record.to_bytes())
@@ -99,7 +100,7 @@ def test_a_stored_record_comes_back_as_it_was(history: list) -> None:
 
 @limits_of
 @given(history=histories)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=often(120), deadline=None)
 def test_what_is_concluded_of_the_kept_is_what_is_concluded_of_all(history: list, limits: Limits) -> None:
     history = list({e.event_id: e for e in history}.values())  # the journal lets no second body of one id in
     bounded, everything = fold(history, limits), fold(history, UNBOUNDED)
@@ -167,7 +168,7 @@ OF_THE_BORROWER = tuple(o for o in (*OUTCOMES, None) if o not in NOBODY_OUTCOMES
     history=st.lists(st.one_of(summaries(OF_THE_BORROWER), events()), max_size=12),
     added=st.one_of(summaries(OF_THE_BORROWER), events(RAISING)),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=often(400), deadline=None)
 def test_no_summary_and_no_harmless_event_lowers_a_rung_or_clears_a_flag(history: list, added: Entry) -> None:
     before = derive(fold(history, UNBOUNDED), LATER, POLICY)
     after = derive(merge(fold(history, UNBOUNDED), added, hasher, UNBOUNDED), LATER, POLICY)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statemachine.screening import RULES, Rule, as_quotation, claims_sent, instructs, screened
+from tests.examples import often
 from tests.work import grows_linearly
 
 WORDS = {"twelve": 12, "thousand": 1000, "four": 4, "hundred": 100, "two": 2, "three": 3, "seven": 7, "saat": 7}
@@ -284,7 +285,7 @@ PROSE = st.one_of(
 
 
 @given(PROSE)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=often(300), deadline=None)
 def test_screening_never_fails_and_screening_twice_changes_nothing(prose: str) -> None:
     once = screened(prose, amounts_allowed=PROMISED, numbers=numbers)
     twice = screened(once.text, amounts_allowed=PROMISED, numbers=numbers)
@@ -293,7 +294,7 @@ def test_screening_never_fails_and_screening_twice_changes_nothing(prose: str) -
 
 
 @given(PROSE)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 def test_quoting_twice_changes_nothing_and_claims_never_fail(prose: str) -> None:
     once = as_quotation(prose)
     assert as_quotation(once) == once

@@ -1,0 +1,15 @@
+"""How many examples a law is tried on: in CI as many as it names, while working a few, so that `make check` stays short."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+WHILE_WORKING: Final = 4
+"""One in so many."""
+AT_LEAST: Final = 10
+
+
+def often(examples: int) -> int:
+    """For `settings(max_examples=...)`."""
+    return examples if os.environ.get("CI") else min(examples, max(AT_LEAST, examples // WHILE_WORKING))
