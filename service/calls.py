@@ -205,8 +205,9 @@ def _documented(
         shown = {name: {"value": value} for name, value in (examples or {}).items()}
         annotation = Annotated[body, Body(openapi_examples=shown or None)]
         parameters.append(inspect.Parameter("body", kinds, annotation=annotation))
-    for name in query.model_fields if query else ():
-        parameters.append(inspect.Parameter(name, kinds, default=None, annotation=Annotated[str | None, Query()]))
+    for name, field_ in query.model_fields.items() if query else ():
+        documented = Annotated[str | None, Query(alias=field_.alias)]
+        parameters.append(inspect.Parameter(name, kinds, default=None, annotation=documented))
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__name__ = handler.__name__ if hasattr(handler, "__name__") else "endpoint"
     return endpoint

@@ -286,6 +286,7 @@ class Lookup(Named):
     """Who it is about; an id of a provisional borrower too."""
 
     borrower_id: AnyBorrowerId | None = None
+    after: Id | None = None
 
 
 @call(
@@ -296,6 +297,7 @@ class Lookup(Named):
 async def lookup(call: Call) -> Response:
     """Whose identifier or loan is this?"""
     asked = await call.body(Lookup)
+    await after(call, asked.after)
     policy = call.parts.policies.for_tenant(call.tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
 

@@ -8,55 +8,43 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import records, resumes
-from service.calls import Call, Parameters, answered, call, routes
+from service.calls import Call, answered, call, routes
 from service.errors import FieldError, InvalidBody, NotFound
 from service.intake.receive import retried
-from service.routes.borrowers import PAGE_DEFAULT, Limit, Yes, paged
+from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
 from statemachine.entries import Id, Instant
 
 router = routes("ops")
 
 
-class OfSpan(Parameters):
+class OfStats(OfNothing):
+    """From (included) and to (not included); today in the tenant's zone where one is not given."""
+
+    start: Annotated[Instant | None, Field(alias="from")] = None
     to: Instant | None = None
-    after: Id | None = None
-
-
-class OfStats(OfSpan):
-    """`from` is a word of the language, so it is read apart."""
 
 
 def _status(value: object) -> object:
-    from pydantic_core import PydanticCustomError
-
     if value not in ("open", "merged", "refused"):
         raise PydanticCustomError("not_in_enum", "open, merged or refused")
     return value
 
 
-class OfSetAside(Parameters):
+class OfSetAside(OfPage):
     status: Annotated[str, BeforeValidator(_status)] | None = None
-    limit: Limit = PAGE_DEFAULT
-    cursor: str | None = None
 
 
-class OfMissing(Parameters):
-    limit: Limit = PAGE_DEFAULT
-    cursor: str | None = None
-
-
-class OfResumes(Parameters):
+class OfResumes(OfPage):
     borrower_id: Id | None = None
     rule: Id | None = None
     fallback: Id | None = None
     ignored: Yes | None = None
-    limit: Limit = PAGE_DEFAULT
-    cursor: str | None = None
 
 
 @call(
@@ -65,7 +53,9 @@ class OfResumes(Parameters):
 )  # fmt: skip
 async def get_stats(call: Call) -> Response:
     """What came in and how it was answered."""
-    start, end = _span(call)
+    wanted = call.query(OfStats)
+    await after(call, wanted.after)
+    start, end = _span(call, wanted)
     now = call.parts.clock()
     policy = call.parts.policies.for_tenant(call.tenant)
     await call.parts.resumes.flush()
@@ -90,21 +80,7 @@ async def get_stats(call: Call) -> Response:
     return answered(await call.parts.database.read_slow(look))
 
 
-def _span(call: Call) -> tuple[datetime, datetime]:
-    """From (included) and to (not included); today in the tenant's zone where one is not given."""
-    from service.calls import checked
-
-    class Span(Parameters):
-        start: Instant | None = None
-        to: Instant | None = None
-
-    given = {"start" if k == "from" else k: v for k, v in call.request.query_params.multi_items()}
-    try:
-        wanted = checked(Span, given)
-    except InvalidBody as wrong:
-        raise InvalidBody(
-            [FieldError("from" if e.field == "start" else e.field, e.code) for e in wrong.errors]
-        ) from None
+def _span(call: Call, wanted: OfStats) -> tuple[datetime, datetime]:
     zone = ZoneInfo(call.parts.policies.for_tenant(call.tenant).time_zone)
     today = call.parts.clock().astimezone(zone).date()
     start = wanted.start or datetime.combine(today, time(), zone).astimezone(UTC)
@@ -119,6 +95,7 @@ def _span(call: Call) -> tuple[datetime, datetime]:
 async def list_set_aside(call: Call) -> Response:
     """What was set aside, newest first."""
     wanted = call.query(OfSetAside)
+    await after(call, wanted.after)
 
     def look(conn: Connection) -> records.Page:
         return records.set_aside(conn, call.tenant, wanted.status, wanted.limit, wanted.cursor)
@@ -140,12 +117,13 @@ async def retry_set_aside(call: Call) -> Response:
 
 
 @call(
-    router, "GET", "/v1/ops/missing-reports", "list_missing_reports", scope="ops", query=OfMissing,
+    router, "GET", "/v1/ops/missing-reports", "list_missing_reports", scope="ops", query=OfPage,
     answers="200: conversations that began and of which no summary has come, with their age.",
 )  # fmt: skip
 async def list_missing_reports(call: Call) -> Response:
     """Calls whose report never came."""
-    wanted = call.query(OfMissing)
+    wanted = call.query(OfPage)
+    await after(call, wanted.after)
     now = call.parts.clock()
     since = now - timedelta(minutes=call.parts.policies.for_tenant(call.tenant).report_missing_minutes)
 
@@ -163,6 +141,7 @@ async def list_missing_reports(call: Call) -> Response:
 async def list_resumes(call: Call) -> Response:
     """How past resumes were answered, and whether the start was used."""
     wanted = call.query(OfResumes)
+    await after(call, wanted.after)
     await call.parts.resumes.flush()
     before = _place(wanted.cursor)
     only = resumes.Filter(wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored)

@@ -408,15 +408,19 @@ def test_after_names_a_write_and_waits_for_it(borrower: Borrower) -> None:
     answer = borrower.pays("50")
     for path in ("", "flags", "briefing", "timeline", "facts"):
         assert borrower.read(path, after=answer["event_id"])
-    assert borrower.tenant.get("/v1/borrowers", after=answer["event_id"])
+    for path in ("/v1/borrowers", "/v1/ops/stats", "/v1/ops/set-aside", "/v1/ops/missing-reports", "/v1/ops/resumes"):
+        assert borrower.tenant.get(path, after=answer["event_id"]), path
+    assert borrower.tenant.lookup(borrower_id=borrower.id, after=answer["event_id"])
     assert not borrower.resume(after=answer["event_id"])["degraded"]
 
 
 def test_an_id_never_seen_is_not_yet_merged(borrower: Borrower) -> None:
     borrower.pays("50")
-    answer = borrower.tenant.http.get(f"/v1/borrowers/{borrower.id}/flags", params={"after": "never-seen"})
-    assert (answer.status_code, answer.json()["code"]) == (503, "not_yet_merged")
-    assert answer.headers["retry-after"] == "1"
+    reads = [(path, {"after": "never-seen"}) for path in (f"/v1/borrowers/{borrower.id}/flags", "/v1/ops/set-aside")]
+    with ThreadPoolExecutor() as pool:
+        for answer in pool.map(lambda read: borrower.tenant.http.get(read[0], params=read[1]), reads):
+            assert (answer.status_code, answer.json()["code"]) == (503, "not_yet_merged")
+            assert answer.headers["retry-after"] == "1"
     resumed = borrower.resume(after="never-seen")
     assert (resumed["found"], resumed["degraded"], resumed["degraded_reason"]) == (False, True, "not_yet_merged")
     assert resumed["contact"]["allowed"] is False
