@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.said import amount, dates, due_date, in_past_tense, moment, numbers, paid_on, words
+from channels.said.grammar import KEPT_CHARACTERS
 from tests.examples import often
 from tests.work import grows_linearly
 
 INDIA = "Asia/Kolkata"
 SAID_AT = datetime(2026, 1, 28, 12, 30, tzinfo=UTC)
-SHORT_TEXT = 400  # longer than what is kept from one reading to the next
+SHORT_TEXT = KEPT_CHARACTERS + 100
 LONGEST_TEXT = 20_000
 
 some = settings(max_examples=often(60), deadline=None)
