@@ -97,7 +97,7 @@ def test_of_several_borrowers_every_reason_counts() -> None:
 
 
 @given(
-    st.datetimes(datetime(2025, 1, 1), datetime(2028, 1, 1), timezones=st.just(UTC)),
+    st.integers(0, 3 * 365 * 24 * 60).map(lambda n: datetime(2025, 1, 1, tzinfo=UTC) + timedelta(minutes=n)),
     st.sampled_from(["Asia/Kolkata", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"]),
 )
 def test_the_next_opening_is_the_first_minute_of_the_hours_by_the_wall_clock(at: datetime, zone: str) -> None:

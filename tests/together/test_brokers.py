@@ -67,8 +67,7 @@ class TestOneBroker:
         monkeypatch.delenv("JAVA_HOME", raising=False)
         assert broker.started(tmp_path, ours=True) == (
             None,
-            "the broker of TEST_KAFKA is not ours to break; no docker on the PATH; "
-            "no Java 17 or newer on the PATH",
+            "the broker of TEST_KAFKA is not ours to break; no docker on the PATH; no Java 17 or newer on the PATH",
         )
 
     async def test_what_was_acknowledged_outlives_a_crash(self, one: broker.Brokers) -> None:
