@@ -145,9 +145,12 @@ class Record(Value):
     def from_bytes(cls, raw: bytes) -> Record:
         """A stored record, of this or an earlier schema version; `UnreadableRecord` when it is neither."""
         try:
-            return cls.model_validate_json(raw)
+            record = cls.model_validate_json(raw)
         except ValidationError:
             document = from_json(raw)
+        else:
+            _remember_encoded(record.buckets, raw)
+            return record
         version = document.get("schema_version", 0) if isinstance(document, dict) else None
         if not isinstance(version, int) or not 0 <= version <= SCHEMA_VERSION:
             raise UnreadableRecord(f"a record of schema version {version!r} is not one of 0 to {SCHEMA_VERSION}")
@@ -160,6 +163,21 @@ class Record(Value):
 
 
 _TEXT = TypeAdapter(str)
+_BUCKET_OPENS = b'{"elements":['
+_BUCKETS_END = b'],"schema_version":'
+
+
+def _remember_encoded(buckets: tuple[Bucket, ...], raw: bytes) -> None:
+    """Each bucket as it was read is as it is written: what a merge leaves alone need not be encoded again.
+
+    Within a text a quotation mark is escaped, so what opens a bucket stands nowhere else. Bytes of another form than ours
+    are left to be encoded.
+    """
+    told = raw.rpartition(_BUCKETS_END)[0].split(_BUCKET_OPENS)[1:]
+    if len(told) == len(buckets):
+        for place, (bucket, piece) in enumerate(zip(buckets, told, strict=True), 1):
+            whole = piece if place == len(told) else piece.removesuffix(b",")
+            bucket.__dict__["encoded"] = _BUCKET_OPENS + whole
 
 
 class UnreadableRecord(ValueError):
