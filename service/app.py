@@ -31,6 +31,7 @@ def application(parts: Parts) -> FastAPI:
         description=DESCRIPTION,
         version=VERSION,
         redoc_url=None,
+        redirect_slashes=False,  # `/v1/borrowers/` with no id behind it is not the list of everybody
         exception_handlers=exception_handlers(),  # type: ignore[arg-type]
         separate_input_output_schemas=False,
         telemetry=_telemetry(),

@@ -70,6 +70,7 @@ def test_counts_are_by_arrival_and_today_is_the_tenants(fresh: Tenant) -> None:
         ("from", "yesterday", "wrong_type"),
         ("to", "2026-01-01T00:00:00", "naive_timestamp"),
         ("since", "x", "unknown_field"),
+        ("start", "2026-01-01T00:00:00Z", "unknown_field"),
     ],
 )
 def test_a_wrong_span_is_named(acme: Tenant, name: str, value: str, code: str) -> None:
@@ -414,6 +415,15 @@ def test_every_refusal_has_one_form_and_gives_no_value_back(known: Borrower, nam
         assert answer.headers["www-authenticate"] == "Bearer"
     if status == 422:
         assert all(set(e) == {"field", "code"} for e in body["errors"])
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/borrowers/", "/v1/borrowers//flags", "/v1/summaries/", "/v1/borrowers/B-1/", "/"]
+)
+def test_an_address_with_nothing_behind_its_slash_is_none(acme: Tenant, path: str) -> None:
+    """A missing id never means everybody."""
+    answer = acme.http.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 def test_every_wrong_field_is_named_at_once(borrower: Borrower) -> None:
