@@ -498,7 +498,7 @@ def set_aside(tenant: Tenant, status: str) -> list[Json]:
 def test_one_bad_item_does_not_stop_the_line(acme: Tenant) -> None:
     """AC-72: a row in the embedded log that no merge can take, then more of that borrower and of another."""
     one, two = acme.borrower(), acme.borrower()
-    event_id = one.says()["event_id"]
+    event_id = one.says(event_id=f"first-{one.id}")["event_id"]
     poison = f"poison-{one.id}"
     with contextlib.closing(sqlite3.connect(acme.service.folder / "memory.db", timeout=10)) as store:
         row = store.execute(
@@ -533,6 +533,13 @@ def test_one_bad_item_does_not_stop_the_line(acme: Tenant) -> None:
     assert (again["id"], again["status"]) == (item["id"], "open")
     assert again["attempts"] > item["attempts"]
     assert one.read()["record_version"] == 2
+    with contextlib.closing(sqlite3.connect(acme.service.folder / "memory.db", timeout=10)) as store, store:
+        cured = bad.replace(b'"outcome":"odd"', b'"outcome":"connected"')
+        store.execute("UPDATE set_aside SET value = ? WHERE id = ?", (cured, item["id"]))
+    assert acme.post(f"/v1/ops/set-aside/{item['id']}/retry", None)["status"] == "merged"
+    assert one.read()["record_version"] == 3
+    assert poison not in [i["event_id"] for i in set_aside(acme, "open")]
+    assert poison in [i["event_id"] for i in set_aside(acme, "merged")]
     assert one.says()["status"] == "merged"
 
 
