@@ -20,22 +20,37 @@ from channels import CHANNELS
 from service import policy as policies_file
 from service import records
 from service import settings as settings_of
-from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse
+from service.database import DamagedDatabase, DatabaseUnavailable, InUse, NotMigrated, Store
+from service.database import migrate as migrate_sqlite
 from service.demo import Story, StoryFailed, play
-from service.intake.log import LogChanged
+from service.intake import kafka_topics
+from service.intake.log import LogChanged, LogStuck
 from service.intake.receive import retried
 from service.keys import SCOPES, InvalidKey, create, listed, revoke
 from service.policy import Policies, Policy
+from service.postgres import migrate as migrate_postgres
 from service.rebuild import CannotRebuild
 from service.rebuild import rebuild as rebuild_all
 from service.secrets import Secrets
-from service.serving import serve_embedded
+from service.serving import serve as serve_http
 from service.settings import Settings, SettingsError
-from service.wiring import embedded, utc_now
+from service.wiring import beside_kafka, embedded, open_store, topics_of, utc_now, writing
+from service.writing import write_until_stopped
 from statemachine.floor import floor_table
 from statemachine.flow import mermaid
 
 FAILED, WRONG_USAGE = 1, 2
+FAILURES = (
+    CannotRebuild,
+    DamagedDatabase,
+    DatabaseUnavailable,
+    InUse,
+    LogChanged,
+    LogStuck,
+    NotMigrated,
+    OSError,
+    StoryFailed,
+)
 DEMO_TENANT = "dev"
 DEV_KEY_FILE = "dev-key"
 
@@ -57,7 +72,7 @@ def main() -> None:
     except SettingsError as wrong:
         click.echo(f"settings: {wrong}", err=True)
         sys.exit(WRONG_USAGE)
-    except (CannotRebuild, DamagedDatabase, DatabaseUnavailable, InUse, LogChanged, OSError, StoryFailed) as failed:
+    except FAILURES as failed:
         click.echo(f"failed: {failed}", err=True)
         sys.exit(FAILED)
 
@@ -81,8 +96,24 @@ def serve() -> None:
 async def _serve(settings: Settings, policies: Policies) -> None:
     for owner, why in policies.problems.items():
         log.warning("policy.disabled", owner=owner, why=why)
-    async with embedded(settings, policies) as parts:
-        await serve_embedded(parts, lambda url: click.echo(f"listening on {url}"))
+    parts_of = beside_kafka if settings.uses_kafka else embedded
+    async with parts_of(settings, policies) as parts:
+        await serve_http(parts, lambda url: click.echo(f"listening on {url}"))
+
+
+@commands.command()
+def writer() -> None:
+    """A writer over Kafka as a process of its own; as many as there are partitions share them."""
+    settings, policies = _configured()
+    if not settings.uses_kafka:
+        raise SettingsError("a writer of its own needs KAFKA_BOOTSTRAP_SERVERS; without Kafka `serve` writes")
+    _log_to_stderr(settings.log_level)
+    uvloop.run(_write(settings, policies))
+
+
+async def _write(settings: Settings, policies: Policies) -> None:
+    async with writing(settings, policies) as parts:
+        await write_until_stopped(parts, lambda url: click.echo(f"listening on {url}"))
 
 
 @commands.command()
@@ -95,7 +126,8 @@ def demo(stay: bool) -> None:
 
 
 async def _demo(settings: Settings, policies: Policies, stay: bool) -> None:
-    key_file = _store(settings).parent / DEV_KEY_FILE
+    _embedded_alone(settings)
+    key_file = (settings.database.sqlite_path or settings_of.DEFAULT_DATABASE).parent / DEV_KEY_FILE
     async with embedded(settings, policies) as parts:
         key, _ = await parts.database.write(lambda conn: create(conn, DEMO_TENANT, SCOPES, utc_now(), name="demo"))
         _write_private(key_file, key)
@@ -112,7 +144,7 @@ async def _demo(settings: Settings, policies: Policies, stay: bool) -> None:
             else:
                 stop()
 
-        await serve_embedded(parts, lambda url: click.echo(f"listening on {url}"), story)
+        await serve_http(parts, lambda url: click.echo(f"listening on {url}"), story)
         if told and told[0] is not None:
             raise StoryFailed(str(told[0]))
 
@@ -142,6 +174,7 @@ Try:
 
 
 def _write_private(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file.unlink(missing_ok=True)
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as private:
         private.write(text + "\n")
@@ -163,7 +196,7 @@ def keys_create(tenant: str, scopes: str, name: str | None) -> None:
     """Makes a key and prints it, once."""
     wanted = tuple(s.strip() for s in scopes.split(",") if s.strip())
 
-    async def make(database: Database) -> dict[str, Any]:
+    async def make(database: Store) -> dict[str, Any]:
         key, made = await database.write(lambda conn: create(conn, tenant, wanted, utc_now(), name=name))
         listed_as = made.as_listed()
         return {"key": key} | {name: listed_as[name] for name in ("key_id", "tenant", "scopes", "expires_at")}
@@ -197,13 +230,28 @@ def keys_revoke(key_id: str) -> None:
 
 @commands.command()
 def migrate() -> None:
-    """Brings the database to this version's tables."""
-    _in_database(_nothing)
+    """Brings the database to this version's tables; with Kafka also makes the topics, or checks them."""
+    settings, policies = _configured()
+    _log_to_stderr("WARNING")
+    asyncio.run(_migrate(settings, policies))
+
+
+async def _migrate(settings: Settings, policies: Policies) -> None:
+    path, dsn = settings.database.sqlite_path, settings.database.postgres_dsn
+    if path is not None:
+        Secrets.load(settings)
+        await migrate_sqlite(path)
+    elif dsn is not None:
+        await migrate_postgres(dsn)
     click.echo("the database is at this version's tables")
-
-
-async def _nothing(_: Database) -> None:
-    return None
+    if settings.uses_kafka:
+        topics = list(topics_of(settings).values())
+        days = max(1, round(policies.log_retention_days))
+        made = await kafka_topics.make(
+            kafka_topics.Cluster.of(settings), topics, copies=settings.kafka_replication, retention_days=days
+        )
+        for topic in topics:
+            click.echo(f"topic {topic.name}: {'made' if topic.name in made else 'is there'}")
 
 
 @commands.command()
@@ -216,7 +264,10 @@ def rebuild() -> None:
     def progress(done: int, total: int) -> None:
         click.echo(f"\r{done} of {total} borrowers", nl=False, err=True)
 
-    result = asyncio.run(rebuild_all(_store(settings), secrets, policies, utc_now, progress))
+    path = settings.database.sqlite_path
+    if path is None:
+        raise SettingsError("this command is for the embedded service: SQLite and no Kafka")
+    result = asyncio.run(rebuild_all(path, secrets, policies, utc_now, progress))
     click.echo("", err=True)
     click.echo(json.dumps(asdict(result)))
 
@@ -232,7 +283,7 @@ def set_aside() -> None:
 def set_aside_list(tenant: str, status: str) -> None:
     """Lists it, newest first, one JSON line each."""
 
-    async def read(database: Database) -> list[Any]:
+    async def read(database: Store) -> list[Any]:
         page = await database.read(lambda conn: records.set_aside(conn, tenant, status, 200, None))
         return list(page.items)
 
@@ -247,6 +298,8 @@ def set_aside_retry(tenant: str, number: int) -> None:
     """Tries once more to merge it; embedded, with `serve` stopped (else use the call of the API)."""
     settings, policies = _configured()
     _log_to_stderr("WARNING")
+
+    _embedded_alone(settings)
 
     async def run() -> dict[str, Any] | None:
         async with embedded(settings, policies) as parts:
@@ -294,25 +347,26 @@ def floor_table_() -> None:
 
 def _configured() -> tuple[Settings, Policies]:
     settings = settings_of.load()
-    if settings.uses_kafka or not settings.database.is_sqlite:
-        raise SettingsError("this version runs embedded: SQLite and no Kafka")
+    if settings.uses_kafka and settings.database.is_sqlite:
+        raise SettingsError("with Kafka the records are in PostgreSQL: set DATABASE_URL to postgresql://...")
+    if not settings.uses_kafka and not settings.database.is_sqlite:
+        raise SettingsError("PostgreSQL needs Kafka in this version: set KAFKA_BOOTSTRAP_SERVERS, or use SQLite")
     return settings, policies_file.load(settings.policy_file, mode=settings.mode)
 
 
-def _store(settings: Settings) -> Path:
-    path = settings.database.sqlite_path
-    assert path is not None, "_configured lets nothing else through"
-    return path
+def _embedded_alone(settings: Settings) -> None:
+    if settings.uses_kafka:
+        raise SettingsError("this command is for the service without Kafka")
 
 
-def _in_database(job: Callable[[Database], Awaitable[T]]) -> T:
+def _in_database(job: Callable[[Store], Awaitable[T]]) -> T:
     """Runs a job on the database beside a running service."""
     settings, _ = _configured()
     _log_to_stderr("WARNING")
     Secrets.load(settings)
 
     async def run() -> T:
-        database = await Database.open(_store(settings))
+        database = await open_store(settings)
         try:
             return await job(database)
         finally:

@@ -21,7 +21,7 @@ Beside = Callable[[str, Callable[[], None]], Awaitable[None]]
 """Something to run beside the server: given its address and a way to stop it."""
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server that leaves signals to whoever started it, so that a stop ends with exit code 0."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -37,7 +37,7 @@ class _Server(uvicorn.Server):
         self.has_started.set()
 
 
-async def serve_embedded(parts: Parts, listening: Callable[[str], None], beside: Beside | None = None) -> None:
+async def serve(parts: Parts, listening: Callable[[str], None], beside: Beside | None = None) -> None:
     """Listens, says where, and serves until SIGTERM or SIGINT. Raises `OSError` when the address is taken."""
     settings = parts.settings
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
@@ -50,7 +50,7 @@ async def serve_embedded(parts: Parts, listening: Callable[[str], None], beside:
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    server = _Server(config)
+    server = Server(config)
 
     def stop() -> None:
         server.should_exit = True

@@ -6,29 +6,39 @@ import asyncio
 import contextlib
 import os
 import socket
+import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from service.database import Database, DatabaseUnavailable, Store
 from service.edge import RateLimit
 from service.errors import Unavailable
 from service.gists import GistKeeper
-from service.intake import envelope
-from service.intake.log import IntakeLog, LogUnavailable, Pending
+from service.intake import envelope, kafka_topics
+from service.intake.durable import Intake, TableIntake
+from service.intake.kafka_intake import JournalWatch, KafkaIntake
+from service.intake.kafka_log import KafkaLog
+from service.intake.kafka_producer import KafkaProducer
+from service.intake.log import LogUnavailable, Pending
+from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.intake.table_log import TableLog
 from service.keys import Keyring
 from service.policy import Policies
+from service.postgres import PostgresDatabase
 from service.reading import Reader
 from service.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
-from service.writer import Outcome, Outcomes, Writer
+from service.writer import Outcome, Outcomes, Saved, Writer
 from statemachine.stamps import Entry
 
 STOP_SECONDS = 10.0
+
+log = structlog.get_logger("service")
 
 
 def utc_now() -> datetime:
@@ -44,9 +54,7 @@ class Parts:
     policies: Policies
     secrets: Secrets
     database: Store
-    log: IntakeLog
-    writer: Writer
-    outcomes: Outcomes
+    intake: Intake
     keyring: Keyring
     reader: Reader
     resumes: Resumes
@@ -55,6 +63,8 @@ class Parts:
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def __post_init__(self) -> None:
+        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        """By method, route and status, what counts and what times: looking them up takes longer than counting."""
         self._requests = Counter(
             "borrower_memory_requests",
             "Answers by route and status",
@@ -67,50 +77,73 @@ class Parts:
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Counts an answer."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        label = (method, route, status)
+        counted = self._counted.get(label)
+        if counted is None:
+            counted = self._counted[label] = (
+                self._requests.labels(method, route, str(status)),
+                self._seconds.labels(route),
+            )
+        counted[0].inc()
+        counted[1].observe(seconds)
 
     def keyed_hash(self, text: str, purpose: str) -> str:
         return self.secrets.keyed_hash(text, purpose)
 
     async def append(self, entries: Sequence[tuple[str, Entry]]) -> list[asyncio.Future[Outcome]]:
         """Makes entries durable, in order, and says for each where its outcome will be told. Raises `Unavailable`."""
-        return await self.append_pending(
-            [
-                Pending(tenant, entry.stamps.borrower_id, entry.event_id, envelope.to_bytes(tenant, entry))
-                for tenant, entry in entries
-            ]
-        )
+        pending = [
+            Pending(tenant, entry.stamps.borrower_id, entry.event_id, envelope.to_bytes(tenant, entry))
+            for tenant, entry in entries
+        ]
+        return await self._append(pending, [entry for _, entry in entries])
 
     async def append_pending(self, pending: Sequence[Pending]) -> list[asyncio.Future[Outcome]]:
-        """As `append`, of values that are made."""
+        """As `append`, of values that were durable before."""
+        return await self._append(pending, [None] * len(pending))
+
+    async def _append(
+        self, pending: Sequence[Pending], entries: Sequence[Entry | None]
+    ) -> list[asyncio.Future[Outcome]]:
         try:
-            positions = await self.log.append(pending)
+            return await self.intake.append(pending, entries)
         except (LogUnavailable, DatabaseUnavailable):
             raise Unavailable from None
-        return [self.outcomes.expect(position) for position in positions]
 
     async def checks(self) -> dict[str, str]:
         """What readiness rests on, each `ok` or what is wrong with it."""
-        try:
-            await self.database.read(lambda conn: conn.exec_driver_sql("SELECT 1").scalar())
-            database = "ok"
-        except DatabaseUnavailable as fault:
-            database = str(fault)
-        return {"database": database, "writer": self.writer.health()}
+        return {"database": await _health_of(self.database), **self.intake.health()}
+
+
+async def _health_of(database: Store) -> str:
+    try:
+        await database.read(lambda conn: conn.exec_driver_sql("SELECT 1").scalar())
+    except DatabaseUnavailable as fault:
+        return str(fault)
+    return database.health()
+
+
+async def open_store(settings: Settings, *, serving: bool = False) -> Store:
+    """The database of the settings: SQLite's is migrated on the way, PostgreSQL's has to be.
+
+    `serving` is for the one process that runs the table log's writer, and for what must not run beside it. Raises `NotMigrated`, `DamagedDatabase`, `InUse`, `DatabaseUnavailable`.
+    """
+    path, dsn = settings.database.sqlite_path, settings.database.postgres_dsn
+    if path is not None:
+        return await Database.open(path, serving=serving)
+    assert dsn is not None, "a database is one or the other"
+    return await PostgresDatabase.open(dsn, serving=serving)
 
 
 @contextlib.asynccontextmanager
 async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Parts]:
-    """All parts in one process on SQLite, with the writer running; stopped in order when the block ends."""
-    path = settings.database.sqlite_path
-    assert path is not None, "the embedded service stands on SQLite"
+    """All parts in one process without Kafka, with the writer running; stopped in order when the block ends."""
     secrets = Secrets.load(settings)
-    database = await Database.open(path, serving=True)
+    database = await open_store(settings, serving=True)
     try:
         log = await TableLog.open(database)
         outcomes = Outcomes()
-        owner = f"{socket.gethostname()}:{os.getpid()}"
+        owner = _owner()
         gists = GistKeeper(database, policies)
         writer = Writer(
             database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner, saved=gists.saved
@@ -120,9 +153,7 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             policies=policies,
             secrets=secrets,
             database=database,
-            log=log,
-            writer=writer,
-            outcomes=outcomes,
+            intake=TableIntake(log, outcomes, writer),
             keyring=Keyring(database, utc_now),
             reader=Reader(),
             resumes=Resumes(database),
@@ -138,3 +169,158 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             await gists.flush()
     finally:
         await database.close()
+
+
+# -- beside Kafka ---------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[Parts]:
+    """The API alone: what it takes in goes to Kafka, and writers elsewhere merge it.
+
+    It starts without Kafka as well, for it has the spool. Raises `LogChanged` when the topic is of another shape.
+    """
+    secrets = Secrets.load(settings)
+    database = await open_store(settings)
+    try:
+        async with _kafka(settings, database) as kafka:
+            try:
+                await kafka_topics.found(kafka.cluster, kafka.topics[INTAKE])
+            except LogUnavailable as why:
+                log.warning("kafka_not_there", why=str(why))
+            ends = KafkaLog(kafka.cluster, kafka.topics[INTAKE], "", kafka.producer)
+            intake = KafkaIntake(
+                database,
+                kafka.producer,
+                kafka.outbox,
+                kafka.topics[INTAKE],
+                ends,
+                JournalWatch(database),
+                secrets.keyed_hash,
+            )
+            parts = Parts(
+                settings=settings,
+                policies=policies,
+                secrets=secrets,
+                database=database,
+                intake=intake,
+                keyring=Keyring(database, utc_now),
+                reader=Reader(),
+                resumes=Resumes(database),
+            )
+            _measure_kafka(parts.registry, kafka)
+            Gauge("borrower_memory_spooling", "1 while Kafka takes no entries", registry=parts.registry).set_function(
+                lambda: float(intake.spools)
+            )
+            try:
+                yield parts
+            finally:
+                await ends.leave()
+                await parts.resumes.flush()
+    finally:
+        await database.close()
+
+
+@dataclass
+class WriterParts:
+    """What the process of a writer works with."""
+
+    settings: Settings
+    database: Store
+    writer: Writer
+    registry: CollectorRegistry
+
+    async def checks(self) -> dict[str, str]:
+        """What readiness rests on, each `ok` or what is wrong with it."""
+        return {"database": await _health_of(self.database), "writer": self.writer.health()}
+
+
+@contextlib.asynccontextmanager
+async def writing(settings: Settings, policies: Policies) -> AsyncIterator[WriterParts]:
+    """A writer over Kafka that is to be run. Raises `LogUnavailable`, `LogChanged`."""
+    secrets = Secrets.load(settings)
+    database = await open_store(settings)
+    try:
+        async with _kafka(settings, database) as kafka:
+            there = await kafka_topics.found(kafka.cluster, kafka.topics[INTAKE])
+            intake_log = KafkaLog(
+                kafka.cluster,
+                kafka.topics[INTAKE],
+                there.cluster_id,
+                kafka.producer,
+                settings.kafka_session_seconds,
+            )
+            registry = CollectorRegistry()
+            saves = Counter("borrower_memory_records_saved", "Records saved", registry=registry)
+            gists = GistKeeper(database, policies)
+
+            def saved(records: Sequence[Saved]) -> None:
+                saves.inc(len(records))
+                gists.saved(records)
+
+            writer = Writer(
+                database,
+                intake_log,
+                secrets,
+                policies,
+                Outcomes(),
+                utc_now,
+                internal=kafka.outbox,
+                owner=_owner(),
+                saved=saved,
+            )
+            _measure_kafka(registry, kafka)
+            Gauge("borrower_memory_partitions", "Partitions that this writer has", registry=registry).set_function(
+                lambda: float(len(writer.partitions))
+            )
+            try:
+                yield WriterParts(settings, database, writer, registry)
+            finally:
+                await gists.flush()
+    finally:
+        await database.close()
+
+
+@dataclass
+class _Kafka:
+    cluster: kafka_topics.Cluster
+    topics: dict[str, kafka_topics.Topic]
+    producer: KafkaProducer
+    outbox: Outbox
+
+
+@contextlib.asynccontextmanager
+async def _kafka(settings: Settings, database: Store) -> AsyncIterator[_Kafka]:
+    """The ways into Kafka, with the outbox being relayed."""
+    cluster = kafka_topics.Cluster.of(settings)
+    topics = topics_of(settings)
+    producer = KafkaProducer(cluster)
+    outbox = Outbox(database, producer, topics, f"{_owner()}:{uuid.uuid4().hex[:8]}", utc_now)
+    stopping = asyncio.Event()
+    relaying = asyncio.create_task(outbox.relay(stopping))
+    try:
+        yield _Kafka(cluster, topics, producer, outbox)
+    finally:
+        stopping.set()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(relaying, STOP_SECONDS)
+        await producer.close()
+
+
+def topics_of(settings: Settings) -> dict[str, kafka_topics.Topic]:
+    prefix, partitions = settings.kafka_topic_prefix, settings.kafka_partitions
+    return {
+        INTAKE: kafka_topics.intake_topic(prefix, partitions),
+        CHANGES: kafka_topics.changes_topic(prefix, partitions),
+    }
+
+
+def _measure_kafka(registry: CollectorRegistry, kafka: _Kafka) -> None:
+    relayed = Gauge("borrower_memory_outbox_relayed", "Entries sent from spool and outbox", registry=registry)
+    relayed.set_function(lambda: float(kafka.outbox.relayed))
+    rebuilt = Gauge("borrower_memory_kafka_producers_thrown_away", "After a failed send", registry=registry)
+    rebuilt.set_function(lambda: float(kafka.producer.rebuilt))
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"

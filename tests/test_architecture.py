@@ -82,7 +82,6 @@ def test_routes_are_imported_by_the_application_alone() -> None:
 PARTS = {"Database", "TableLog", "Writer", "Outcomes", "Keyring", "Reader", "Resumes", "RateLimit"}
 BUILDERS = {
     "service.wiring": PARTS - {"RateLimit"},
-    "service.__main__": {"Database"},  # commands beside a running service
     "service.rebuild": {"Database"},  # a command of its own, which takes the place of a service
 }
 

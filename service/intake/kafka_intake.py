@@ -10,10 +10,12 @@ longer than `FORGET_SECONDS`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime
+from typing import Final, Protocol
 
 import structlog
 from sqlalchemy import Connection
@@ -21,34 +23,65 @@ from sqlalchemy import Connection
 from service import records
 from service.database import DatabaseUnavailable, Store
 from service.intake import outbox as outbox_rows
-from service.intake.kafka_log import message_of
+from service.intake.envelope import KeyedHash, body_hash
+from service.intake.kafka_log import NAME, message_of
 from service.intake.kafka_topics import Topic
-from service.intake.log import LogUnavailable, Pending, Position, partition_of
+from service.intake.log import LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.outbox import Outbox, Sender
 from service.writer import Outcome
-from statemachine.stamps import Stamps
+from statemachine.stamps import Entry, Stamps
 
 PATIENCE_SECONDS: Final = 5.0  # after Kafka took no entry, before one is held up by trying again
 SOON_SECONDS: Final = 0.01  # between two looks while somebody came just now
 LATER_SECONDS: Final = 0.05
 JUST_NOW_SECONDS: Final = 0.25
 FORGET_SECONDS: Final = 10.0
+CATCH_UP_SECONDS: Final = 1.0
+LOOK_AT: Final = 500
 
 log = structlog.get_logger("service.kafka")
 
 
-class KafkaIntake:
-    """The appends of one process."""
+class Ends(Protocol):
+    """What is asked of the log itself."""
 
-    def __init__(self, database: Store, sender: Sender, outbox: Outbox, topic: Topic) -> None:
+    async def end_offset(self, partition: int) -> int: ...
+
+    async def read(self, partition: int, offset: int, limit: int, wait_seconds: float) -> list[Logged]: ...
+
+
+class KafkaIntake:
+    """The appends of one process (`durable.Intake`)."""
+
+    def __init__(
+        self,
+        database: Store,
+        sender: Sender,
+        outbox: Outbox,
+        topic: Topic,
+        ends: Ends,
+        watch: JournalWatch,
+        keyed_hash: KeyedHash,
+    ) -> None:
         self._database = database
         self._sender = sender
         self._outbox = outbox
         self._topic = topic
+        self._ends = ends
+        self._watch = watch
+        self._keyed_hash = keyed_hash
         self._spools_until = 0.0
         self._loop = asyncio.get_running_loop()
 
-    async def append(self, items: Sequence[Pending]) -> list[Position]:
+    async def append(self, items: Sequence[Pending], entries: Sequence[Entry | None]) -> list[asyncio.Future[Outcome]]:
+        await self.make_durable(items)
+        waits = []
+        for item, entry in zip(items, entries, strict=True):
+            known = (entry.stamps.digest, body_hash(entry.body, self._keyed_hash)) if entry else (None, None)
+            waits.append(self._watch.expect(item.tenant, item.event_id, *known))
+        return waits
+
+    async def make_durable(self, items: Sequence[Pending]) -> list[Position]:
         """Durable on return; an offset of -1 for what is in the spool. Raises `LogUnavailable`."""
         if not items:
             return []
@@ -87,9 +120,50 @@ class KafkaIntake:
         """Whether Kafka is not tried just now: it took nothing a moment ago, and nothing has gone through since."""
         return self._loop.time() < self._spools_until or not self._outbox.reaches_kafka
 
-    def health(self) -> str:
-        """`ok`, or what is wrong; entries are taken all the same."""
-        return "entries go into the spool: Kafka does not take them just now" if self.spools else "ok"
+    def health(self) -> dict[str, str]:
+        """Without Kafka entries are taken all the same, so this process is ready; the metrics tell of it."""
+        return {}
+
+    # -- what is not merged yet
+
+    async def is_behind(self, tenant: str, borrower_id: str) -> bool:
+        """Whatever stands in the partition now may be this borrower's, so it is waited for; while Kafka does not say where
+        the log ends, nobody knows."""
+        until = self._loop.time() + CATCH_UP_SECONDS
+        partition = partition_of(tenant, borrower_id, self._topic.partitions)
+        try:
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                end = await self._ends.end_offset(partition)
+        except (LogUnavailable, TimeoutError):
+            return True
+
+        def behind(connection: Connection) -> bool:
+            if outbox_rows.holds(connection, {(tenant, borrower_id)}):
+                return True
+            return records.merged_up_to(connection, NAME).get(partition, 0) < end
+
+        while await self._database.read(behind):
+            if self._loop.time() > until:
+                return True
+            await asyncio.sleep(SOON_SECONDS)
+        return False
+
+    async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
+        """Counted to the entry as long as few are left (`LOOK_AT`); of more, all that follow count as this tenant's. While
+        Kafka does not answer, what waits in the spool."""
+        count, oldest = await self._database.read(lambda c: outbox_rows.waiting(c, tenant))
+        merged = await self._database.read(lambda c: records.merged_up_to(c, NAME))
+        with contextlib.suppress(LogUnavailable, LogChanged):
+            for partition in range(self._topic.partitions):
+                start, end = merged.get(partition, 0), await self._ends.end_offset(partition)
+                if end <= start:
+                    continue
+                entries = await self._ends.read(partition, start, LOOK_AT, 0)
+                own = [entry.appended_at for entry in entries if entry.tenant == tenant]
+                rest = end - (entries[-1].offset + 1) if entries else 0
+                count += len(own) + max(0, rest)
+                oldest = min([*own, *([oldest] if oldest else [])], default=None)
+        return count, max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
 
 
 # -- what became of it -------------------------------------------------------------------------------------------------

@@ -275,8 +275,10 @@ class KafkaLog:
             try:
                 async with asyncio.timeout(ASK_SECONDS):
                     await consumer.start()
-            except (KafkaError, OSError) as why:
+            except BaseException as why:
                 await _stopped(consumer)
+                if not isinstance(why, KafkaError | OSError):
+                    raise
                 raise LogUnavailable("Kafka cannot be reached") from why
             places = [TopicPartition(self.topic, partition) for partition in range(self.partitions)]
             consumer.assign(places)

@@ -39,7 +39,7 @@ CHANGES: Final = "changes"
 SOURCE: Final = "/borrower-memory/records/"
 CHANGED: Final = "borrower.changed"
 
-TAKE_ROWS: Final = 200
+TAKE_ROWS: Final = 100
 TAKE_BYTES: Final = 4 << 20
 POLL_SECONDS: Final = 1.0  # for rows that another process left; its own wake it
 STALE_SECONDS: Final = 15.0
@@ -181,6 +181,10 @@ class Outbox:
                 more = False
                 failures += 1
                 log.warning("outbox_waits", why=type(why).__name__, failures=failures)
+            except Exception as why:  # noqa: BLE001 (a fault of ours is seen, and what is durable here is tried again)
+                more = False
+                failures += 1
+                log.critical("outbox_fault", why=type(why).__name__, failures=failures)
             if not more:
                 await self._pause(failures, stopping)
 
@@ -217,7 +221,7 @@ class Outbox:
     def _own(self, connection: Connection) -> list[Sequence[Any]]:
         rows: list[Sequence[Any]] = []
         size = 0
-        for row in _OWN.each(connection, mine=self._owner, most=TAKE_ROWS):
+        for row in _OWN.rows(connection, mine=self._owner, most=TAKE_ROWS):
             rows.append(row)
             size += len(row[-1])
             if size >= TAKE_BYTES:

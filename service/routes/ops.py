@@ -59,6 +59,7 @@ async def get_stats(call: Call) -> Response:
     now = call.parts.clock()
     policy = call.parts.policies.for_tenant(call.tenant)
     await call.parts.resumes.flush()
+    elsewhere, age = await call.parts.intake.unmerged(call.tenant, now)
 
     def look(conn: Connection) -> dict[str, Any]:
         unmerged, oldest = records.unmerged(conn, call.tenant, now)
@@ -72,8 +73,8 @@ async def get_stats(call: Call) -> Response:
             "missing_reports": records.missing_reports(conn, call.tenant, missing_since),
             "resumes_ignored": resumes.ignored(conn, call.tenant, start, end),
             "summaries_waiting": 0,
-            "unmerged": unmerged,
-            "oldest_unmerged_seconds": oldest,
+            "unmerged": unmerged + elsewhere,
+            "oldest_unmerged_seconds": max(oldest, age),
             "policy_problem": call.parts.policies.problem_of(call.tenant),
         }
 

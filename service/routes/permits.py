@@ -69,11 +69,12 @@ async def take_permit(call: Call) -> Response:
     asked = await call.body(PermitRequest)
     borrower_id = path_id(call)
     policy = call.parts.policies.for_tenant(call.tenant)
+    behind = await _is_behind(call, borrower_id)
     now = call.parts.clock()
 
     def claim(conn: Connection) -> tuple[Permit, bool] | Refused:
-        """Reads, judges and claims in one transaction, so that no two callers see that nobody has it."""
-        stored = records.stored(conn, call.tenant, records.resolve_id(conn, call.tenant, borrower_id))
+        """Reads, judges and claims while it holds the record, so that no two callers see that nobody has it."""
+        stored = records.held(conn, call.tenant, borrower_id)
         if stored is None:
             raise UnknownBorrower
         one = call.parts.reader.known(call.tenant, stored, policy, now)
@@ -85,7 +86,7 @@ async def take_permit(call: Call) -> Response:
             channel=asked.channel,
             holder=asked.holder,
             contact=contact_of(one.state, asked.channel, cycle.loan_id, now, policy),
-            is_behind=records.is_behind(conn, call.tenant, one.borrower_id),
+            is_behind=behind or records.is_behind(conn, call.tenant, one.borrower_id),
             now=now,
         )
         if refused := standing_refusal(asking):
@@ -116,6 +117,13 @@ async def take_permit(call: Call) -> Response:
         raise PermitRefused(claimed.reason, claimed.retry_at)
     permit, is_new = claimed
     return answered(permit, 201 if is_new else 200)
+
+
+async def _is_behind(call: Call, borrower_id: str) -> bool:
+    """What a log outside the database has of this borrower; asked before the claim, which must not wait."""
+    if records.is_provisional(borrower_id):
+        borrower_id = await call.parts.database.read(lambda c: records.resolve_id(c, call.tenant, borrower_id))
+    return await call.parts.intake.is_behind(call.tenant, borrower_id)
 
 
 def _live(conn: Connection, tenant: str, asking: Asking, borrower_id: str) -> Permit | None:

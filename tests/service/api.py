@@ -17,6 +17,7 @@ import httpx
 
 from service import settings
 from service.app import application
+from service.intake.durable import TableIntake
 from service.keys import SCOPES, Keyring, create
 from service.policy import Policies, Policy
 from service.reading import Reader
@@ -116,9 +117,7 @@ async def api(folder: Path, policies: Policies | None = None, **policy: Any) -> 
             policies=policies or Policies(Policy(**{"contact_hours": ALWAYS, **policy})),
             secrets=SECRETS,
             database=behind.database,
-            log=behind.log,
-            writer=behind.writers[0][0],
-            outcomes=behind.outcomes,
+            intake=TableIntake(behind.log, behind.outcomes, behind.writers[0][0]),
             keyring=Keyring(behind.database, behind.clock),
             reader=Reader(),
             resumes=Resumes(behind.database),

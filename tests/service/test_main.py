@@ -60,9 +60,9 @@ COMMANDS = commands(command_line.commands)
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    """DESIGN 16, of this version: those of Kafka, of hooks and of summaries come with them."""
+    """DESIGN 16, of this version: those of hooks and of summaries come with them."""
     assert {" ".join(words) for words in COMMANDS} == {
-        "serve", "demo", "migrate", "rebuild", "keys", "keys create", "keys list", "keys revoke", "set-aside",
+        "serve", "writer", "demo", "migrate", "rebuild", "keys", "keys create", "keys list", "keys revoke", "set-aside",
         "set-aside list", "set-aside retry", "flows", "flows draw", "floor", "floor table",
     }  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_wrong_usage_is_2_and_says_what_is_wrong(run: CommandLine, words: tuple[
         ("POLICY_FILE", "nowhere.toml", "BORROWER_MEMORY_POLICY_FILE names a file that is not there"),
         ("SECRET_KEYS", "c2hvcnQ", "BORROWER_MEMORY_SECRET_KEYS"),
         ("DATABASE_URL", "mysql://a/b", "BORROWER_MEMORY_DATABASE_URL must begin with sqlite:/// or postgresql://"),
-        ("KAFKA_BOOTSTRAP_SERVERS", "kafka:9092", "this version runs embedded"),
+        ("KAFKA_BOOTSTRAP_SERVERS", "kafka:9092", "with Kafka the records are in PostgreSQL"),
     ],
 )
 def test_wrong_settings_are_2_in_one_sentence_before_anything_is_touched(

@@ -81,6 +81,11 @@ async def opened(
         yield service, broker, outbox
 
 
+def intake_of(service: Embedded, broker: Broker, outbox: Outbox) -> KafkaIntake:
+    watch = JournalWatch(service.database)
+    return KafkaIntake(service.database, broker, outbox, TOPICS["intake"], service.log, watch, SECRETS.keyed_hash)
+
+
 def another(service: Embedded, broker: Broker, owner: str) -> Outbox:
     return Outbox(service.database, broker, TOPICS, owner, service.clock)
 
@@ -109,17 +114,17 @@ def spooled(n: int, borrower: str = "B-1") -> Pending:
 
 async def test_what_kafka_does_not_take_is_durable_and_goes_there_in_its_order(tmp_path: Path) -> None:
     async with opened(tmp_path, writing=False) as (service, broker, outbox):
-        intake = KafkaIntake(service.database, broker, outbox, TOPICS["intake"])
-        assert await intake.append([spooled(0)]) == [Position(service.log.partition_of(TENANT, "B-1"), 0)]
+        intake = intake_of(service, broker, outbox)
+        assert await intake.make_durable([spooled(0)]) == [Position(service.log.partition_of(TENANT, "B-1"), 0)]
         broker.is_down = True
-        answers = [await intake.append([spooled(n)]) for n in (1, 2)]
+        answers = [await intake.make_durable([spooled(n)]) for n in (1, 2)]
         assert [a[0].offset for a in answers] == [-1, -1]
-        assert intake.health() != "ok"
+        assert intake.spools
         with pytest.raises(LogUnavailable):
             await outbox.relay_once()
         assert [row["event_id"] for row in await rows(service)] == ["e-1", "e-2"]
         broker.is_down = False
-        await intake.append([spooled(3)])
+        await intake.make_durable([spooled(3)])
         assert await outbox.relay_once()
         assert broker.intake == ["e-0", "e-1", "e-2", "e-3"]
         assert await rows(service) == []
@@ -128,8 +133,8 @@ async def test_what_kafka_does_not_take_is_durable_and_goes_there_in_its_order(t
 async def test_a_borrower_who_waits_in_the_spool_is_not_overtaken_and_others_are_not_held_up(tmp_path: Path) -> None:
     async with opened(tmp_path, writing=False) as (service, broker, outbox):
         await outbox.spool([spooled(1)])
-        other = KafkaIntake(service.database, broker, another(service, broker, "two"), TOPICS["intake"])
-        await other.append([spooled(2), spooled(3, "B-2"), spooled(4)])
+        other = intake_of(service, broker, another(service, broker, "two"))
+        await other.make_durable([spooled(2), spooled(3, "B-2"), spooled(4)])
         assert broker.intake == ["e-3"]
         assert await service.database.read(lambda c: holds(c, {(TENANT, "B-1"), (TENANT, "B-2")})) == {(TENANT, "B-1")}
         while await outbox.relay_once():
@@ -166,11 +171,11 @@ async def test_what_a_dead_process_left_another_sends(tmp_path: Path) -> None:
 
 async def test_neither_kafka_nor_the_database_takes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path, writing=False) as (service, broker, outbox):
-        intake = KafkaIntake(service.database, broker, outbox, TOPICS["intake"])
+        intake = intake_of(service, broker, outbox)
         broker.is_down = True
         await service.database.close()
         with pytest.raises(LogUnavailable, match="neither"):
-            await intake.append([spooled(1)])
+            await intake.make_durable([spooled(1)])
         with pytest.raises(DatabaseUnavailable):
             await outbox.relay_once()
 

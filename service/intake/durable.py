@@ -1,0 +1,54 @@
+"""Making entries durable, and learning what became of them: what routes see of a log, whichever it is.
+
+`TableIntake` is that of the embedded service, whose writer is in the same process; `kafka_intake` has the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from service.intake.log import IntakeLog, Pending
+from service.writer import Outcome, Outcomes, Writer
+from statemachine.stamps import Entry
+
+
+class Intake(Protocol):
+    async def append(self, items: Sequence[Pending], entries: Sequence[Entry | None]) -> list[asyncio.Future[Outcome]]:
+        """Durable on return; where the outcome of each will be told. The entry is None of what was durable before, and is
+        tried again. Raises `LogUnavailable`, `DatabaseUnavailable`."""
+
+    async def is_behind(self, tenant: str, borrower_id: str) -> bool:
+        """Whether an accepted entry of this borrower may not be merged yet, beside what the tables tell in one look
+        (`records.is_behind`). Waits a moment for it to be."""
+
+    async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
+        """How many accepted entries of this tenant are not merged yet, and the age of the oldest in seconds, beside what
+        `records.unmerged` tells."""
+
+    def health(self) -> dict[str, str]:
+        """What readiness rests on, each `ok` or what is wrong with it."""
+
+
+class TableIntake:
+    """The table log and a writer in this process."""
+
+    def __init__(self, log: IntakeLog, outcomes: Outcomes, writer: Writer) -> None:
+        self._log = log
+        self._outcomes = outcomes
+        self._writer = writer
+
+    async def append(self, items: Sequence[Pending], entries: Sequence[Entry | None]) -> list[asyncio.Future[Outcome]]:
+        return [self._outcomes.expect(position) for position in await self._log.append(items)]
+
+    async def is_behind(self, tenant: str, borrower_id: str) -> bool:
+        """The tables tell all of it."""
+        return False
+
+    async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
+        return 0, 0.0
+
+    def health(self) -> dict[str, str]:
+        return {"writer": self._writer.health()}
