@@ -26,10 +26,10 @@ check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -m "not process and not benchmark"
+	$(BIN)/pytest -n 2 -rs -m "not process and not benchmark"
 
 test: check
-	$(BIN)/pytest -m "process"
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m process
 
 bench: setup-dev
 	$(BIN)/pytest -m benchmark -s

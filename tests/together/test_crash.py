@@ -11,7 +11,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import sys
 import threading
 import time
 from collections import defaultdict
@@ -28,12 +27,13 @@ from service.intake import envelope
 from statemachine.merge import merge
 from statemachine.record import Record
 from statemachine.stamps import Entry
+from tests.conftest import FIGURES
 from tests.together import checker
 from tests.together.checker import Tables
 from tests.together.service import Service
 from tests.together.stream import Clients, Ledger, Told, requests
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
 
 POSTS = 5_000
 KILLS = 20
@@ -88,10 +88,6 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Aftermath:
     return Aftermath(service, ledger, tables, seconds, figures | {"seconds": round(seconds, 1)})
 
 
-def _print(what: str, figures: dict[str, Any]) -> None:
-    sys.stdout.write(f"\n{what}: {json.dumps(figures)}\n")
-
-
 def _merged_to_the_end(service: Service) -> None:
     until = time.monotonic() + MERGED_WITHIN_SECONDS
     with service.client() as client:
@@ -101,10 +97,9 @@ def _merged_to_the_end(service: Service) -> None:
 
 
 def test_twenty_kills_lose_and_double_nothing_that_was_answered(
-    killed: Aftermath, capsys: pytest.CaptureFixture[str]
+    killed: Aftermath, record_property: Callable[[str, object], None]
 ) -> None:
-    with capsys.disabled():
-        _print("killed", killed.figures)
+    record_property(FIGURES, killed.figures)
     assert checker.faults(killed.tables, killed.ledger) == []
 
 
@@ -285,7 +280,7 @@ def test_the_checker_catches_an_answer_for_what_was_never_stored(killed: Afterma
 
 
 def test_sigterm_under_load_ends_in_time_with_0_and_loses_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     service = Service(tmp_path).start()
     try:
@@ -314,8 +309,7 @@ def test_sigterm_under_load_ends_in_time_with_0_and_loses_nothing(
     finally:
         service.kill()
     tables = Tables(tmp_path / "memory.db")
-    with capsys.disabled():
-        _print("stopped", {"seconds": round(took, 2)} | checker.figures(tables, ledger))
+    record_property(FIGURES, {"seconds to stop": round(took, 2)} | checker.figures(tables, ledger))
     assert checker.faults(tables, ledger) == []
     assert len(ledger.told) >= STOP_POSTS // 3
 
