@@ -12,7 +12,7 @@ keeps the fourth law (no summary lowers a rung or clears a flag).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -34,7 +34,7 @@ from statemachine.elements import (
     PromiseFailed,
     PromiseWithdrawn,
 )
-from statemachine.ladder import differs, names_terms, rung_of, strength
+from statemachine.ladder import Rung, differs, names_terms, rung_of, strength
 from statemachine.money import quantised
 
 Ref: TypeAlias = tuple[str | None, str | None]
@@ -65,11 +65,11 @@ class Opening:
 
 
 class Calendar:
-    """The openings known, and where evidence belongs. `loans` are all the loans that any evidence names."""
+    """The openings known, and where evidence belongs. `loans` are those that any evidence names, with when it first did."""
 
     __slots__ = ("by_loan", "by_ref", "loans", "openings")
 
-    def __init__(self, begun: Iterable[CycleBegun], loans: frozenset[str]) -> None:
+    def __init__(self, begun: Iterable[CycleBegun], loans: Mapping[str, datetime]) -> None:
         stated: dict[Ref, list[CycleBegun]] = defaultdict(list)
         for element in begun:
             stated[(element.loan_id, element.cycle_id)].append(element)
@@ -91,9 +91,17 @@ class Calendar:
         return (opened.ref,) if opened else ((None, None), *((loan, None) for loan in sorted(self.loans)))
 
     def place_payment(self, loan_id: str | None, cycle_id: str | None, at: datetime) -> tuple[Ref, ...]:
-        """As `place`; but a payment that names no loan counts in no implicit cycle while several loans are known."""
+        """As `place`; but a payment that names no loan counts in no implicit cycle while several loans are known.
+
+        Known are those that had been named before it: a loan that is spoken of later takes no payment away (law 4).
+        """
         refs = self.place(loan_id, cycle_id, at)
-        return refs if len(refs) <= 2 else ()
+        if len(refs) == 1:
+            return refs
+        known = [loan for loan, named_at in self.loans.items() if named_at < at]
+        if len(known) > 1:
+            return ()
+        return ((None, None), (known[0], None)) if known else refs
 
     def _named(self, loan_id: str | None, cycle_id: str, at: datetime) -> Ref:
         if loan_id is not None:
@@ -220,9 +228,8 @@ def conclude(
     fate = _fate(holding, payments, opening, zone)
     received = sum((p.received for p in payments), ZERO)
     force = fate.in_force
-    promised = force.amount if force and force.currency == currency else None
-    due = opening.amount_due if opening else promised
-    paid = any(p.settles for p in payments) or (due is not None and received >= due > 0)
+    covered = received >= opening.amount_due if opening else _covers_a_promise(holding, payments, fate, currency)
+    paid = any(p.settles for p in payments) or covered
     status: Status = "open"
     if lost_up_to is not None and (opening is None or opening.key[0] <= lost_up_to):
         status = "unknown"
@@ -269,6 +276,16 @@ def conclude(
     )
 
 
+def rung(holding: Holding, opening: Opening | None, *, zone: str, currency: str) -> Rung:
+    """That of the cycle as `conclude` would find it."""
+    if not holding.commitments:
+        return "none"
+    currency = opening.currency if opening else _currency_of(holding, currency)
+    payments = [p for p in holding.payments if p.currency == currency]
+    force = _fate(holding, payments, opening, zone).in_force
+    return rung_of(force) if force else "none"
+
+
 @dataclass(slots=True)
 class _Fate:
     """What became of each commitment of a cycle, nowhere changed. `alive` has one per conversation, the strongest."""
@@ -279,9 +296,12 @@ class _Fate:
     retracted: list[CommitmentSaid]
     replaced: list[tuple[CommitmentSaid, CommitmentSaid]]
     broken_at: list[datetime]
+    killed: dict[Key, datetime]
+    """When a break ended each that one did end."""
+    withdrawn: set[Key]
 
 
-_NOTHING_SAID = _Fate([], None, [], [], [], [])
+_NOTHING_SAID = _Fate([], None, [], [], [], [], {}, set())
 
 
 def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None, zone: str) -> _Fate:
@@ -318,7 +338,27 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
         retracted=_strongest_each([c for c in holding.commitments if c.key in retracted]) if retracted else [],
         replaced=[(c, by) for c, by in _replaced(everything) if c is not in_force and c.key not in broken],
         broken_at=broken_at,
+        killed=killed,
+        withdrawn=retracted,
     )
+
+
+def _covers_a_promise(holding: Holding, payments: Sequence[Payment], fate: _Fate, currency: str) -> bool:
+    """Without a due: whether a payment brought what came since the promise then in force up to its amount (DESIGN 5).
+
+    A promise that is made after it, higher or lower, neither pays the cycle nor opens it again (DESIGN 6).
+    """
+    if not payments:
+        return False
+    said = [(strength(c), c) for c in holding.commitments if c.key not in fate.withdrawn]
+    for payment in payments:
+        standing = [(s, c) for s, c in said if c.at <= payment.at and fate.killed.get(c.key, _FAR) > payment.at]
+        force = max(standing, default=(None, None), key=lambda pair: pair[0])[1]
+        if force is None or force.amount is None or force.currency != currency:
+            continue
+        if sum((p.received for p in payments if force.at <= p.at <= payment.at), ZERO) >= force.amount:
+            return True
+    return False
 
 
 def _effect(

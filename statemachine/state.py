@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo
@@ -39,7 +39,7 @@ from statemachine.conclusions import (
     Promise,
     StartedConversation,
 )
-from statemachine.cycles import Calendar, Holding, Ref, conclude, payments_of
+from statemachine.cycles import Calendar, Holding, Ref, conclude, payments_of, rung
 from statemachine.elements import (
     WRONG_BORROWER,
     CommitmentSaid,
@@ -64,6 +64,7 @@ from statemachine.elements import (
     StrangerMet,
 )
 from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
+from statemachine.ladder import Rung
 from statemachine.record import PROSE_CONVERSATIONS, Record
 from statemachine.volatility import FACT_KINDS, volatility_of
 
@@ -73,6 +74,7 @@ __all__ = [
     "UnknownLoan", "derive",
 ]  # fmt: skip
 
+_NEVER = datetime.max.replace(tzinfo=UTC)
 CALLBACK_WITHOUT_TIME_DAYS = 7
 """An appointment whose time nobody could read is shown this long."""
 STEPS_INFORMED = frozenset({"inform", "negotiate", "confirm", "remind", "pay", "close"})
@@ -146,6 +148,11 @@ class BorrowerState:
         """Whether identity holds on this identifier (`kind:value`); a read that names none is not verified (DESIGN 5)."""
         return NO_IDENTITY if identifier is None else self.identities.get(identifier, NO_IDENTITY)
 
+    @property
+    def rungs(self) -> Rungs:
+        by_cycle = {(c.loan_id, c.cycle_id): c.promise.status for c in self.cycles if c.promise}
+        return Rungs(self.loans, by_cycle)
+
     def holds_on(self, loan_id: str | None) -> tuple[Hold, ...]:
         """The holds in force on a loan: the borrower's and its own."""
         return tuple(h for h in self.holds if h.loan_id is None or h.loan_id == loan_id)
@@ -159,10 +166,11 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     counted = _Counted(record)
     links = _last_links(counted.identifiers)
     zone = _zone_of(links, policy)
-    calendar = Calendar(counted.begun, frozenset(counted.loans))
+    calendar = Calendar(counted.begun, counted.loans)
     conversations = _conversations(counted.told)
     paid = payments_of(counted.payments, counted.reversals)
-    cycles = _cycles(record, counted, conversations, paid, calendar, now, zone, policy.currency)
+    holdings = _holdings(counted, conversations, paid, calendar)
+    cycles = _cycles(record, holdings, calendar, now, zone, policy.currency)
     identities, expiries = _identities(counted, conversations, now, policy)
     holds, hold_ends = _holds(counted.holds, now)
     facts, fact_ends = _facts(counted.facts, conversations, now)
@@ -191,6 +199,28 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
         valid_until=min((m for m in moments if m > now), default=None),
         calendar=calendar,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Rungs:
+    """What no summary may lower: the rung of each cycle that has one, and the loans among which evidence is placed."""
+
+    loans: tuple[str, ...]
+    by_cycle: Mapping[Ref, Rung]
+
+
+def rungs(record: Record, policy: Policy) -> Rungs:
+    """The rungs of `derive`, at a third of its price."""
+    counted = _Counted(record)
+    zone = _zone_of(_last_links(counted.identifiers), policy)
+    calendar = Calendar(counted.begun, counted.loans)
+    paid = payments_of(counted.payments, counted.reversals)
+    found: dict[Ref, Rung] = {}
+    for ref, holding in _holdings(counted, _conversations(counted.told), paid, calendar).items():
+        its = rung(holding, calendar.by_ref.get(ref), zone=zone, currency=policy.currency)
+        if its != "none":
+            found[ref] = its
+    return Rungs(tuple(sorted(calendar.loans)), found)
 
 
 # -- 1 the evidence that counts ------------------------------------------------------------------------------
@@ -236,7 +266,11 @@ class _Counted:
         self.strangers: list[StrangerMet] = by_type[StrangerMet]
         self.told: list[ConversationTold] = by_type[ConversationTold]
         self.withdrawals: list[PromiseWithdrawn] = by_type[PromiseWithdrawn]
-        self.loans = {e.loan_id for elements in by_type.values() for e in elements if e.loan_id is not None}
+        self.loans: dict[str, datetime] = {}
+        for elements in by_type.values():
+            for e in elements:
+                if e.loan_id is not None and e.at < self.loans.get(e.loan_id, _NEVER):
+                    self.loans[e.loan_id] = e.at
 
 
 def _key(element: Element) -> Key:
@@ -369,17 +403,9 @@ Paid: TypeAlias = list[tuple[PaymentMade, Payment, list[datetime]]]
 
 
 def _cycles(
-    record: Record,
-    counted: _Counted,
-    conversations: list[ConversationTold],
-    paid: Paid,
-    calendar: Calendar,
-    now: datetime,
-    zone: str,
-    currency: str,
+    record: Record, holdings: dict[Ref, Holding], calendar: Calendar, now: datetime, zone: str, currency: str
 ) -> tuple[Cycle, ...]:
     """Every cycle that is opened or that any evidence stands in, the implicit ones included; oldest opening first."""
-    holdings = _holdings(counted, conversations, paid, calendar)
     lost = _lost(record)
     unopened = [(loan, None) for loan in calendar.loans if loan not in calendar.by_loan]
     nowhere: list[Ref] = [] if calendar.openings else [(None, None)]

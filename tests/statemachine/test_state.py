@@ -274,3 +274,33 @@ def test_a_payment_stays_where_a_statement_put_it_when_a_later_one_names_no_loan
     known = event("reminder.sent", days=0, loan_id="LN-1", channel="voice", message_id="m", outcome="sent")
     state = state_after(known, named, unnamed)
     assert (state.cycle_of("LN-2").received, state.unplaced_payments) == (1000, ())
+
+
+def test_a_loan_that_is_spoken_of_later_takes_no_payment_away() -> None:
+    history = [call("c-1"), paid(5000, days=1)]
+    later = [stamped(call(f"c-{n}").body.model_copy(update={"loan_id": loan}), NOON + timedelta(days=2))
+             for n, loan in ((5, "LN-1"), (6, "LN-2"))]  # fmt: skip
+    for told_later in ([], later[:1], later):
+        assert state_after(*history, *told_later).cycle_of(None).payment_confirmed.value
+        assert all(c.payment_confirmed.value for c in state_after(*history, *told_later).current_cycles())
+
+
+def test_without_a_due_only_the_promise_in_force_at_a_payment_is_paid_by_it() -> None:
+    before = [paid(2500, days=-1), call("c-1", amount=100)]
+    assert state_after(*before).cycle_of(None).status == "open", "a promise made after a payment is not paid by it"
+    story = [call("c-1", amount=2500), paid(2500, days=1)]
+    assert state_after(*story).cycle_of(None).status == "paid"
+    assert state_after(*story, call("c-2", days=2, amount=5000)).cycle_of(None).status == "paid", (
+        "only a reversal reopens"
+    )
+    back = event("payment.reversed", days=2.5, payment_ref="P-1", reason="bounced")
+    assert state_after(*story, back).cycle_of(None).status == "open"
+    raised = [call("c-1", amount=2500), call("c-2", days=0.5, amount=5000), paid(2500, days=1)]
+    assert state_after(*raised).cycle_of(None).status == "open"
+    rest = [
+        call("c-1", amount=5000),
+        paid(2000, days=1),
+        call("c-2", days=1.5, amount=3000),
+        paid(3000, days=2, ref="P-2"),
+    ]
+    assert state_after(*rest).cycle_of(None).status == "paid"
