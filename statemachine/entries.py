@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError, to_json
 
-from statemachine.money import CURRENCIES
+from statemachine.money import CURRENCIES, quantised
 
 ID_CHARACTERS = 128
 SUMMARY_CHARACTERS = 20_000
@@ -34,6 +34,7 @@ YEAR_OF_FILLERS = 2000
 """Stamps before this year are fillers of telephony systems, not times (DESIGN 3)."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_LEAP_SECOND = re.compile(r":60(?=[.Z+-]|$)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,6})?", re.ASCII)
 _NUMERAL = re.compile(r"\+?\d+(\.\d+)?", re.ASCII)
@@ -83,10 +84,13 @@ def instant(value: object) -> datetime:
     if not _TIME.fullmatch(text):
         raise PydanticCustomError("wrong_type", "a time in RFC 3339 is needed")
     try:
-        read = datetime.fromisoformat(text.upper())
-        at = None if read.tzinfo is None else read.astimezone(UTC)
-    except (ValueError, OverflowError):
+        read = datetime.fromisoformat(_LEAP_SECOND.sub(":59", text.upper()))
+    except ValueError:
         raise PydanticCustomError("wrong_type", "a time in RFC 3339 is needed") from None
+    try:
+        at = None if read.tzinfo is None else read.astimezone(UTC)
+    except OverflowError:  # within a day of the calendar's end: as far as our times go
+        at = (datetime.min if read.year == 1 else datetime.max).replace(tzinfo=UTC)
     if at is None:
         raise PydanticCustomError("naive_timestamp", "a time needs its offset")
     return at
@@ -141,6 +145,12 @@ def _amount(value: object) -> Decimal:
     if not amount.is_finite() or amount <= 0 or amount.adjusted() >= EVENT_AMOUNT_DIGITS or amount.adjusted() < -6:
         raise PydanticCustomError("wrong_type", "an amount is a decimal above zero")
     return amount
+
+
+def _above_zero(field: str, amount: Decimal, currency: str) -> None:
+    """An amount that is nothing in the smallest unit of its currency is no amount."""
+    if quantised(amount, currency) <= 0:
+        raise PydanticCustomError("wrong_type", "an amount is a decimal above zero", {"field": field})
 
 
 def _currency(value: object) -> str:
@@ -453,6 +463,11 @@ class PaymentConfirmed(Event):
     currency: Currency
     settles: Flag = False
 
+    @model_validator(mode="after")
+    def _is_money(self) -> PaymentConfirmed:
+        _above_zero("amount", self.amount, self.currency)
+        return self
+
 
 class PaymentReversed(Event):
     senders = "L"
@@ -484,6 +499,11 @@ class CycleOpened(Event):
     due_date: Day
     amount_due: Amount
     currency: Currency
+
+    @model_validator(mode="after")
+    def _is_money(self) -> CycleOpened:
+        _above_zero("amount_due", self.amount_due, self.currency)
+        return self
 
 
 class CycleClosed(Event):
