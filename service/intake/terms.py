@@ -26,6 +26,8 @@ from statemachine.ladder import AMOUNT_MAX, ceiling
 from statemachine.money import CURRENCIES
 from statemachine.stamps import PromiseTerms, Warning
 
+SMALLEST_AMOUNT = Decimal("0.01")
+"""What is less than the smallest unit of nearly every currency is no sum that anybody promises."""
 REACH_DAYS = 3660
 """A due date further ahead than ten years is a slip, not a promise; so is a payment that is claimed for so long ago."""
 _REACH = timedelta(days=REACH_DAYS)
@@ -162,7 +164,7 @@ def _plausible(text: str | None, at: str, anchor: _Anchor) -> Decimal | None:
     if text is None:
         return None
     amount = decimal_of(text.strip())
-    if amount is None or not 0 < amount <= AMOUNT_MAX:
+    if amount is None or not SMALLEST_AMOUNT <= amount <= AMOUNT_MAX:
         anchor.warnings.add("amount_withheld", at, "an amount is a decimal above zero, at most 1,000,000,000")
         return None
     return amount

@@ -62,7 +62,7 @@ def test_a_promise_of_any_shape_without_a_status_is_proposed() -> None:
         assert settled(nothing)[0].promise is None
 
 
-@pytest.mark.parametrize("amount", [0, -500, 10**12, "five", "1e400", "NaN", "9" * 5000, "", "5,000"])
+@pytest.mark.parametrize("amount", [0, -500, 0.001, 10**12, "five", "1e400", "NaN", "9" * 5000, "", "5,000"])
 def test_an_implausible_amount_is_withheld_and_the_rest_is_kept(amount: Any) -> None:
     terms, codes = settled({"amount": amount, "due_date": "2026-02-02", "status": "proposed"})
     assert terms.promise
