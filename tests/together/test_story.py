@@ -80,6 +80,23 @@ def test_the_demo_tells_all_ten_steps_and_ends_with_0_and_again_on_the_same_stor
     assert "refused: payment_link is 2 steps past confirmation" in told.stdout
 
 
+def test_what_the_readme_shows_of_it_is_what_is_told(store: Service) -> None:
+    """But for the dates, which are shifted to now."""
+
+    def plain(text: str) -> str:
+        dates = re.sub(r"\b\d{1,2} [A-Z][a-z]+\b|\b\d{1,2}(st|nd|rd|th)\b", "DAY", text)
+        return re.sub(r"\s+", " ", dates).strip()
+
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    excerpt = readme.partition("What `make run` shows")[2].partition("```\n")[2].partition("```")[0]
+    told = plain(store.command("demo").stdout)
+    steps = re.split(r"^ ?\d+  ", excerpt, flags=re.MULTILINE)[1:]
+    assert len(steps) == 3
+    for step in steps:
+        for line in step.strip().split("\n"):
+            assert plain(line) in told, line
+
+
 def test_a_memory_that_hands_nothing_out_fails_the_demo_at_the_step_that_needs_it(tmp_path: Path) -> None:
     told = Service(tmp_path, policy=None, env={"BORROWER_MEMORY_MODE": "disabled"}).command("demo")
     assert told.returncode == 1
