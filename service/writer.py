@@ -73,7 +73,7 @@ from statemachine.stamps import (
     UnreadableEntry,
     Warning,
 )
-from statemachine.state import BorrowerState, derive
+from statemachine.state import BorrowerState, Rungs, derive, rungs
 
 BATCH_ENTRIES: Final = 200
 READ_WAIT_SECONDS: Final = 5.0
@@ -700,10 +700,10 @@ class Writer:
         try:
             if fold.before is None:
                 fold.begin(self._cache.get(fold.key) or _held(fold.key, known))
-            before, record = fold.state, fold.record
-            checked = _may_not_lower(run[0]) and bool(record.buckets)
-            if checked and before is None:
-                before = derive(record, now, policy)
+            record = fold.record
+            before: Rungs | None = None
+            if _may_not_lower(run[0]) and record.buckets:
+                before = fold.state.rungs if fold.state is not None else rungs(record, policy)
             for item in run:
                 after = merge(record, item.entry, self._hasher)
                 _check_kept(record, after)
@@ -717,8 +717,8 @@ class Writer:
             run[0].tries += 1
             run[0].fault = f"it cannot be merged: {type(why).__name__}"
             return list(run)
-        if checked and before is not None and not _has_let_go(fold.record, record):
-            _check_rungs(before, state)
+        if before is not None and not _has_let_go(fold.record, record):
+            _check_rungs(before, state.rungs)
         fold.record, fold.state = record, state
         for item in run:
             fold.version += 1
@@ -957,15 +957,12 @@ def _has_let_go(before: Record, after: Record) -> bool:
 _NO_BUCKET: Final = Bucket(name=())
 
 
-def _check_rungs(before: BorrowerState, after: BorrowerState) -> None:
+def _check_rungs(before: Rungs, after: Rungs) -> None:
     """After summaries no cycle's rung has fallen (DESIGN 3, law 4). Raises `InvariantBroken`."""
     if before.loans != after.loans:
         return  # what names no loan counts in every loan's implicit cycle, so a new loan moves it
-    now = {(c.loan_id, c.cycle_id): c for c in after.cycles}
-    for then in before.cycles:
-        # A cycle of which a lower revision alone had told is gone when a higher one names another: no rung stood in it.
-        since = now.get((then.loan_id, then.cycle_id))
-        if RUNGS.index(since.rung if since else "none") < RUNGS.index(then.rung):
+    for cycle, rung in before.by_cycle.items():
+        if RUNGS.index(after.by_cycle.get(cycle, "none")) < RUNGS.index(rung):
             raise InvariantBroken("a summary lowered a rung")
 
 

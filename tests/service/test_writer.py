@@ -28,7 +28,7 @@ from service.writer import Fence, FenceLost, InvariantBroken, Outcome, Outcomes,
 from statemachine.merge import merge
 from statemachine.record import Bucket, Record
 from statemachine.stamps import Entry
-from statemachine.state import derive
+from statemachine.state import derive, rungs
 from tests.service.conftest import Where
 from tests.service.embedded import (
     NOON,
@@ -709,11 +709,11 @@ def test_a_merge_that_lets_go_of_a_newer_element_is_noticed() -> None:
 
 def test_a_rung_that_fell_is_noticed_but_for_a_new_loan() -> None:
     policy = POLICIES.for_tenant(TENANT)
-    high, low = (derive(r, NOON, policy) for r in (folded(conversation(1)), folded(conversation(1, commitment=None))))
+    high, low = (rungs(r, policy) for r in (folded(conversation(1)), folded(conversation(1, commitment=None))))
     writer._check_rungs(low, high)
     with pytest.raises(InvariantBroken):
         writer._check_rungs(high, low)
-    elsewhere = derive(folded(conversation(1, commitment=None, loan_id="LN-1")), NOON, policy)
+    elsewhere = rungs(folded(conversation(1, commitment=None, loan_id="LN-1")), policy)
     writer._check_rungs(high, elsewhere)
 
 
