@@ -153,11 +153,11 @@ class KafkaLog:
         """As `IntakeLog.read`; also raises `LogStuck`, and `LogChanged` when the log has nothing at that offset any more."""
         until = self._loop.time() + wait_seconds
         stuck_at: float | None = None
-        await self._connected()
         slot = self._slots[partition]
         interrupted: asyncio.Future[None] = self._loop.create_future()
         slot.waiting.add(interrupted)
         try:
+            await self._connected()
             async with slot.lock:
                 while not interrupted.cancelled():
                     left = until - self._loop.time()
