@@ -116,7 +116,7 @@ async def test_the_calls_are_taken_as_they_stand_one_after_the_other(tmp_path: P
             if path in ("/v1/summaries", "/v1/events"):
                 assert (answer["status"], answer["warnings"]) == ("merged", [])
                 written.append(path)
-        assert written == ["/v1/summaries", "/v1/events"]
+        assert written == ["/v1/events", "/v1/events", "/v1/summaries", "/v1/events"]
         promise = (await service.get("/v1/borrowers/B-101"))["commitment"]
         assert (promise["status"], promise["amount"], promise["due_date"]) == ("proposed", "12500.00", "2026-12-05")
 
