@@ -1019,7 +1019,7 @@ def _write(connection: Connection, fence: Fence, batch: _Batch) -> None:
         elif not item.is_conflict and (retried := batch.asides[item.tenant].get(item.entry.event_id)):
             for id_ in retried:
                 records.settle_set_aside(connection, item.tenant, id_, "merged", attempts=1)
-        elif item.first is not None and item.entry.type not in INTERNAL_TYPES:
+        elif item.first is not None and item.entry.type not in INTERNAL_TYPES and not item.is_echo:
             repeats.append(_repeat_row(item))
             if item.is_conflict:
                 _put_conflict_aside(connection, item)

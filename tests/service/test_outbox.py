@@ -23,8 +23,11 @@ from service.intake.kafka_producer import Message
 from service.intake.kafka_topics import Topic
 from service.intake.log import LogUnavailable, Pending, Position
 from service.intake.outbox import STALE_SECONDS, Outbox, holds, is_awaited, waiting
-from service.tables import Awaited, table_of
+from service.intake.table_log import TableLog
+from service.tables import Awaited, Repeat, table_of
 from service.tables import Outbox as OutboxRow
+from service.writer import Outcome
+from statemachine.stamps import Entry
 from tests.service.embedded import (
     PHONE,
     SECRETS,
@@ -37,7 +40,7 @@ from tests.service.embedded import (
     stamped,
 )
 
-ROWS, AWAITED = table_of(OutboxRow), table_of(Awaited)
+ROWS, AWAITED, REPEAT = table_of(OutboxRow), table_of(Awaited), table_of(Repeat)
 NUMBER = {"kind": "phone", "value": PHONE}
 TOPICS = {"intake": Topic("t.intake", 2), "changes": Topic("t.changes", 2)}
 
@@ -288,3 +291,42 @@ async def test_nobody_is_looked_for_for_ever(tmp_path: Path, monkeypatch: pytest
         watch.expect(TENANT, "never")
         assert watch._looking is not None
         await asyncio.wait_for(watch._looking, 10)
+
+
+class SharedLog:
+    """The table log, as one that others may write to."""
+
+    others_may_write = True
+
+    def __init__(self, log: TableLog) -> None:
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+async def test_what_only_the_way_to_the_log_sent_twice_is_no_repeat(tmp_path: Path) -> None:
+    async with embedded(tmp_path / "test.db", writing=False) as service:
+        service.write(log_=SharedLog(service.log))
+        copy = stamped(promise(), "B-1", service.now)
+        assert [o.status for o in await sent(service, copy, copy)] == ["merged", "duplicate"]
+        assert [o.status for o in await sent(service, copy)] == ["duplicate"]
+        assert await rows(service, REPEAT) == []
+        service.now += timedelta(seconds=1)
+        again = stamped(promise(), "B-1", service.now)
+        assert [o.status for o in await sent(service, again)] == ["duplicate"]
+        assert len(await rows(service, REPEAT)) == 1, "that one was sent again by somebody"
+
+
+async def test_what_bears_another_key_or_stamp_than_ours_is_set_aside(tmp_path: Path) -> None:
+    async with embedded(tmp_path / "test.db", writing=False, partitions=1) as service:
+        service.write(log_=SharedLog(service.log))
+        own = stamped(promise(), "B-1", service.now)
+        forged = Entry(own.body, own.stamps.changed(digest="0" * 32))
+        mislaid = Pending("zeta", "B-1", own.event_id, pending(own).value)
+        told = await service.told(await service.log.append([pending(forged), mislaid, pending(own)]))
+        assert [o.status for o in told] == ["set_aside", "set_aside", "merged"]
+
+
+async def sent(service: Embedded, *entries: Entry) -> list[Outcome]:
+    return await service.told(await service.log.append([pending(entry) for entry in entries]))
