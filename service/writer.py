@@ -84,6 +84,8 @@ WORLD_BACKOFF_SECONDS: Final = 0.05
 WORLD_BACKOFF_LIMIT_SECONDS: Final = 5.0
 REFOLDS: Final = 20  # of one batch whose records moved under it
 CACHE_BYTES: Final = 16 << 20  # of canonical bytes; as objects they are some ten times that
+HANDED_ENTRIES: Final = 512
+HANDED_BYTES: Final = 16_384  # of one entry; a longer one is read from the log
 OUTCOMES_KEPT: Final = 10_000  # told and not asked for, and asked for and not told
 SHORT_HASH_DIGITS: Final = 32
 ASIDE_ID_CHARACTERS: Final = 256  # no id of ours is longer; what is none of ours must fit into an index all the same
@@ -433,11 +435,22 @@ class Writer:
         self._owner = owner
         self._saved = saved
         self._cache = _Cache(CACHE_BYTES)
+        self._handed: OrderedDict[bytes, Opened] = OrderedDict()
         self._stopping = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._hands: dict[int, _Hand] = {}
         self._stopped: dict[int, str] = {}
         self._troubled: dict[int, str] = {}
+
+    def hand_over(self, value: bytes, tenant: str, entry: Entry) -> None:
+        """The entry that is being appended as this value, so that it need not be read out of it again in this process.
+
+        Found by the value itself: what the log gives is what counts, and without this it is read from there.
+        """
+        if len(value) <= HANDED_BYTES:
+            self._handed[value] = envelope.opened_as(value, tenant, entry)
+            while len(self._handed) > HANDED_ENTRIES:
+                self._handed.popitem(last=False)
 
     # -- running
 
@@ -624,7 +637,7 @@ class Writer:
     def _opened(self, fence: Fence, logged: Logged, poison: str | None) -> _Item:
         """1: the entry, or why it is none."""
         try:
-            opened = envelope.from_bytes(logged.value)
+            opened = self._handed.pop(logged.value, None) or envelope.from_bytes(logged.value)
         except (UnreadableEntry, RecursionError) as why:
             return _Item(logged, None, fault=poison or f"unreadable: {why}", tries=1)
         item = _Item(logged, opened, envelope.body_hash(opened.entry.body, self._secrets.keyed_hash))

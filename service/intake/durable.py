@@ -41,6 +41,9 @@ class TableIntake:
         self._writer = writer
 
     async def append(self, items: Sequence[Pending], entries: Sequence[Entry | None]) -> list[asyncio.Future[Outcome]]:
+        for item, entry in zip(items, entries, strict=True):
+            if entry is not None:
+                self._writer.hand_over(item.value, item.tenant, entry)
         return [self._outcomes.expect(position) for position in await self._log.append(items)]
 
     async def is_behind(self, tenant: str, borrower_id: str) -> bool:

@@ -14,6 +14,7 @@ This file knows no log, no table and no clock.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from service.secrets import Secrets
-from statemachine.entries import Commitment, Fact, PaymentClaim, Summary
+from statemachine.entries import Commitment, Fact, PaymentClaim, Summary, Turn
 from statemachine.stamps import (
     ENTRY_VERSION,
     INTERNAL_TYPES,
@@ -40,6 +41,10 @@ TYPE: Final = "borrower-memory."
 PROVISIONAL_DIGITS: Final = 16
 DIGEST_DIGITS: Final = 32
 """Of a keyed hash: 128 bits, enough for every entry ever and half the bytes in each element."""
+
+KEPT_BODIES: Final = 512
+KEPT_CHARACTERS: Final = 16_384
+"""Of the canonical form of one body; a longer one is made again each time."""
 
 KeyedHash = Callable[[str, str], str]
 """`(text, purpose) -> hex` under the service's own key."""
@@ -116,6 +121,12 @@ def from_bytes(raw: bytes) -> Opened:
     return Opened(event.source.removeprefix(SOURCE), entry, body, stamps)
 
 
+def opened_as(raw: bytes, tenant: str, entry: Entry) -> Opened:
+    """What `from_bytes` reads of a value that `to_bytes` has just written for this entry."""
+    data = _EVENT.decode(raw).data
+    return Opened(tenant, entry, bytes(data.body), bytes(data.stamps))
+
+
 def stored(type_: str, body: bytes, stamps: bytes) -> Entry:
     """An entry from the bytes that the log and the journal keep; `UnreadableEntry` when they are none."""
     try:
@@ -138,7 +149,7 @@ def document(body: bytes) -> Any:
 
 def body_bytes(body: Body) -> bytes:
     """A body as it is stored: the fields that were sent, `extra` digit for digit."""
-    if isinstance(body, tuple(INTERNAL_TYPES.values())):
+    if isinstance(body, _INTERNAL):
         return body.model_dump_json(exclude_defaults=True).encode()
     return _AS_SENT.encode(body)
 
@@ -150,8 +161,8 @@ def stamps_bytes(stamps: Stamps) -> bytes:
 def _sent_fields(model: object) -> dict[str, Any]:
     if not isinstance(model, BaseModel):
         raise TypeError(f"{type(model).__name__} has no form in the log")
-    sent = model.model_fields_set
-    return {name: _sent(name, value) for name, value in model.__dict__.items() if value is not None and name in sent}
+    sent, values = model.model_fields_set, model.__dict__
+    return {name: _sent(name, value) for name, value in values.items() if name in sent and value is not None}
 
 
 def _sent(name: str, value: Any) -> Any:
@@ -180,23 +191,39 @@ def entry_digest(body: Body, stamps: Stamps, keyed_hash: KeyedHash) -> str:
 
 
 def _canonical(body: Body) -> str:
-    if isinstance(body, tuple(INTERNAL_TYPES.values())):
+    """One body is asked for several times on its way: by its hash, by its digest, by its writer."""
+    known = _KEPT.get(id(body))
+    if known is not None and known[0] is body:
+        return known[1]
+    if isinstance(body, _INTERNAL):
         return body.model_dump_json(exclude_defaults=True)
-    return _CANONICAL.encode(body).decode()
+    text = _CANONICAL.encode(body).decode()
+    if len(text) <= KEPT_CHARACTERS:
+        _KEPT[id(body)] = body, text
+        if len(_KEPT) > KEPT_BODIES:
+            _KEPT.popitem(last=False)
+    return text
+
+
+_KEPT: Final[OrderedDict[int, tuple[Body, str]]] = OrderedDict()
+_INTERNAL: Final = tuple(INTERNAL_TYPES.values())
 
 
 def _telling_fields(model: object) -> dict[str, Any]:
     """The fields of a posted model that say something: neither null nor the default, amounts in one form."""
     defaults = _defaults(type(model))
-    fields = {n: v for n, v in model.__dict__.items() if v is not None and v != defaults.get(n)}
+    told, values = model.model_fields_set, model.__dict__  # type: ignore[attr-defined]  # `_defaults` takes nothing else
+    fields = {n: v for n in told if (v := values[n]) is not None and v != defaults.get(n)}
     if (extra := fields.get("extra")) is not None:
         fields["extra"] = _plain(extra)
+    if type(model) is Turn:  # by far the most
+        return fields
     match model:
         case Commitment() | PaymentClaim():
             if model.amount is not None and _NUMBER.fullmatch(model.amount):
                 fields["amount"] = _shortest(Decimal(model.amount))
         case Fact() if model.about == "borrower":
-            del fields["about"]
+            fields.pop("about", None)
         case Summary():
             fields["event_id"] = model.id
             fields["modality"] = "speech" if model.is_speech else "text"

@@ -149,7 +149,7 @@ def _stamped(
         currency=currency,
     )
     stamps = stamps_of(body, found, now, parts.keyed_hash, warnings)
-    return Entry(body, stamps.changed(digest=envelope.entry_digest(body, stamps, parts.keyed_hash)))
+    return Entry(body, stamps.model_copy(update={"digest": envelope.entry_digest(body, stamps, parts.keyed_hash)}))
 
 
 _LINK_WARNINGS = {
