@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from service.intake.receive import retried
 from service.keys import SCOPES, InvalidKey, create, listed, revoke
 from service.policy import Policies, Policy
 from service.postgres import migrate as migrate_postgres
-from service.rebuild import CannotRebuild
+from service.rebuild import CannotRebuild, Rebuilt
 from service.rebuild import rebuild as rebuild_all
 from service.secrets import Secrets
 from service.serving import serve as serve_http
@@ -158,6 +159,7 @@ def _contact_at_any_hour(policies: Policies) -> Policies:
 def _farewell(url: str, key: str, key_file: Path) -> str:
     header = f"-H 'Authorization: Bearer {key}'"
     json_header = f"{header} -H 'Content-Type: application/json'"
+    ended = (utc_now() - timedelta(hours=2)).isoformat(timespec="seconds")
     return f"""
 The service stays up at {url} (its calls: {url}/docs); stop it with Ctrl-C.
 A development key of the tenant '{DEMO_TENANT}', for loopback use only, is in {key_file}.
@@ -166,7 +168,7 @@ Try:
   curl -s {header} {url}/v1/borrowers
 
   curl -s {json_header} {url}/v1/summaries -d \\
-    '{{"borrower_id": "B-1", "channel": "whatsapp", "conversation_id": "c-1", "ended_at": "2026-01-28T18:05:00+05:30",
+    '{{"borrower_id": "B-1", "channel": "whatsapp", "conversation_id": "c-1", "ended_at": "{ended}",
       "outcome": "connected", "commitment": {{"amount_said": "5k", "due_date_said": "month end"}}}}'
 
   curl -s {json_header} {url}/v1/resume -d '{{"channel": "voice", "borrower_id": "B-1"}}'
@@ -256,7 +258,7 @@ async def _migrate(settings: Settings, policies: Policies) -> None:
 
 @commands.command()
 def rebuild() -> None:
-    """Makes all records anew from the journal; on SQLite with `serve` stopped."""
+    """Makes all records anew from the journal; on SQLite with `serve` stopped, on PostgreSQL beside it."""
     settings, policies = _configured()
     _log_to_stderr("WARNING")
     secrets = Secrets.load(settings)
@@ -264,10 +266,14 @@ def rebuild() -> None:
     def progress(done: int, total: int) -> None:
         click.echo(f"\r{done} of {total} borrowers", nl=False, err=True)
 
-    path = settings.database.sqlite_path
-    if path is None:
-        raise SettingsError("this command is for the embedded service: SQLite and no Kafka")
-    result = asyncio.run(rebuild_all(path, secrets, policies, utc_now, progress))
+    async def run() -> Rebuilt:
+        database = await open_store(settings, serving=settings.database.is_sqlite, patient=True)
+        try:
+            return await rebuild_all(database, secrets, policies, utc_now, progress)
+        finally:
+            await database.close()
+
+    result = asyncio.run(run())
     click.echo("", err=True)
     click.echo(json.dumps(asdict(result)))
 
@@ -349,8 +355,6 @@ def _configured() -> tuple[Settings, Policies]:
     settings = settings_of.load()
     if settings.uses_kafka and settings.database.is_sqlite:
         raise SettingsError("with Kafka the records are in PostgreSQL: set DATABASE_URL to postgresql://...")
-    if not settings.uses_kafka and not settings.database.is_sqlite:
-        raise SettingsError("PostgreSQL needs Kafka in this version: set KAFKA_BOOTSTRAP_SERVERS, or use SQLite")
     return settings, policies_file.load(settings.policy_file, mode=settings.mode)
 
 

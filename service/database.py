@@ -22,6 +22,7 @@ What is stored, this file must not know.
 import asyncio
 import contextlib
 import fcntl
+import logging
 import os
 import queue
 import sqlite3
@@ -61,6 +62,7 @@ QUICK_CHECK_LIMIT_FAULTS: Final = 3
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 log = structlog.get_logger("service.database")
+logging.getLogger("alembic").setLevel(logging.WARNING)  # it introduces itself at every start
 
 
 class DatabaseUnavailable(ConnectionError):

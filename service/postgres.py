@@ -98,7 +98,13 @@ _BEGIN_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _AGAIN: Final = ("40001", "40P01")  # it stood in another transaction's way, and nothing else was wrong
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 _UNIQUE_VIOLATION: Final = "23505"
-_WORLD: Final = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+_WORLD: Final = (
+    SQLAlchemyError,
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
 
 log = structlog.get_logger("service.postgres")
 
@@ -286,6 +292,8 @@ def _translated(error: BaseException, line: "_Line | None" = None) -> BaseExcept
         return error
     found: DatabaseUnavailable
     driver, state = _of_driver(error), _state(error)
+    if line is not None and isinstance(driver, asyncpg.InternalClientError):
+        line.cut()  # the server's last words came in between; what it is in the middle of, nobody knows
     if state in _AGAIN:
         found = _InTheWay("the database undid the transaction for the sake of another")
         found.sqlstate = state
@@ -548,9 +556,10 @@ def _unreachable(error: BaseException) -> BaseException:
     if not isinstance(error, Exception):
         return error
     found = DatabaseUnavailable("the database cannot be reached")
-    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
+    driver = _of_driver(error)
+    if isinstance(driver, asyncpg.InvalidAuthorizationSpecificationError):
         found = DatabaseUnavailable("the database does not let us in: see DATABASE_URL")
-    elif isinstance(error, asyncpg.InvalidCatalogNameError):
+    elif isinstance(driver, asyncpg.InvalidCatalogNameError):
         found = DatabaseUnavailable("the database server has no database of this name: see DATABASE_URL")
     elif not isinstance(error, (*_WORLD, TimeoutError)):
         return error

@@ -254,4 +254,4 @@ def refuses_a_value(error: BaseException) -> bool:
     if isinstance(error, asyncpg.InterfaceError):
         return isinstance(error, ValueError)
     state = getattr(error, "sqlstate", None)
-    return isinstance(state, str) and state.startswith("22")
+    return isinstance(state, str) and state.startswith(("22", "54"))  # 54: too long for an index, too many of anything

@@ -1,7 +1,9 @@
 """All records anew from the journal, byte for byte, with everything that is derived of them (DESIGN 13).
 
 The journal is only read. Versions stand in it, and repeats beside it, so both survive. What the intake log holds and is not
-merged yet is merged afterwards, as ever. With SQLite nobody may serve meanwhile.
+merged yet is merged afterwards, as ever. With SQLite nobody may serve meanwhile. With PostgreSQL reads go on, and writers
+wait for each page of records; when one of its records turns out to be another, they lose their partitions, which they take
+again: what they remember of records is no longer so.
 """
 
 from __future__ import annotations
@@ -9,27 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy import Connection, func, select, tuple_, update
 
 from service import gists, records
-from service.database import Database
+from service.database import Store
 from service.intake import envelope
 from service.policy import Policies
 from service.records import BORROWER, JOURNAL, Derived
 from service.secrets import Secrets
+from service.tables import WriterPartition, table_of
 from statemachine.merge import merge
 from statemachine.record import Record
 from statemachine.stamps import UnreadableEntry
 from statemachine.state import BorrowerState, derive
 
-PAGE_BORROWERS: Final = 100  # in one transaction
+PAGE_BORROWERS: Final = 100  # in one transaction, if they have
+PAGE_ENTRIES: Final = 2_000  # together no more than this; one alone may
 CHANGED_LIMIT: Final = 1_000  # named in the report; all are counted
 
 log = structlog.get_logger("service.rebuild")
+FENCES = table_of(WriterPartition)
 
 Key = tuple[str, str]
 Progress = Callable[[int, int], None]
@@ -62,29 +66,27 @@ class _Anew:
 
 
 async def rebuild(
-    path: Path, secrets: Secrets, policies: Policies, clock: Callable[[], datetime], progress: Progress
+    database: Store, secrets: Secrets, policies: Policies, clock: Callable[[], datetime], progress: Progress
 ) -> Rebuilt:
-    """Rebuilds what lies in this SQLite file. Raises `InUse`, `DamagedDatabase`, `CannotRebuild`, `DatabaseUnavailable`."""
-    database = await Database.open(path, serving=True)
-    try:
-        return await _rebuilt(database, secrets, policies, clock(), progress)
-    finally:
-        await database.close()
+    """Rebuilds what lies in this database; SQLite's is to be opened as by `serve`.
 
-
-async def _rebuilt(
-    database: Database, secrets: Secrets, policies: Policies, now: datetime, progress: Progress
-) -> Rebuilt:
-    found = Rebuilt()
-    total = await database.read(_count)
+    Raises `CannotRebuild`, `DatabaseUnavailable`.
+    """
+    found, now = Rebuilt(), clock()
+    total = await database.read_slow(_count)
     last: Key | None = None
     progress(0, total)
-    while keys := await database.read(lambda c, last=last: _page(c, last)):  # type: ignore[misc]
-        page = [await database.read(lambda c, key=key: _anew(c, key, secrets, policies, now)) for key in keys]  # type: ignore[misc]
-        changed = await database.write(lambda c, page=page: _save(c, page))  # type: ignore[misc]
+    while keys := await database.read_slow(lambda c, last=last: _page(c, last)):  # type: ignore[misc]
+
+        def rebuild_page(connection: Connection, keys: Sequence[Key] = keys) -> tuple[int, list[Key]]:
+            _hold_writers(connection)
+            page = [_anew(connection, key, secrets, policies, now) for key in keys]
+            return sum(one.entries for one in page), _save(connection, page)
+
+        entries, changed = await database.write(rebuild_page)
         last = keys[-1]
-        found.borrowers += len(page)
-        found.entries += sum(one.entries for one in page)
+        found.borrowers += len(keys)
+        found.entries += entries
         found.changed += len(changed)
         found.changed_ids += changed[: CHANGED_LIMIT - len(found.changed_ids)]
         progress(found.borrowers, total)
@@ -108,8 +110,25 @@ def _count(connection: Connection) -> int:
 def _page(connection: Connection, last: Key | None) -> Sequence[Key]:
     place = (JOURNAL.c.tenant, JOURNAL.c.borrower_id)
     behind = [tuple_(*place) > tuple_(*last)] if last is not None else []
-    rows = connection.execute(select(*place).where(*behind).distinct().order_by(*place).limit(PAGE_BORROWERS))
-    return [(tenant, borrower_id) for tenant, borrower_id in rows]
+    counted = select(*place, func.count()).where(*behind).group_by(*place).order_by(*place).limit(PAGE_BORROWERS)
+    keys: list[Key] = []
+    entries = 0
+    for tenant, borrower_id, own in connection.execute(counted):
+        entries += own
+        if keys and entries > PAGE_ENTRIES:
+            break
+        keys.append((tenant, borrower_id))
+    return keys
+
+
+def _hold_writers(connection: Connection) -> None:
+    """Until the transaction ends no save of theirs goes through, for each begins with its partition's fence."""
+    connection.execute(select(FENCES.c.epoch).order_by(FENCES.c.log, FENCES.c.partition).with_for_update()).all()
+
+
+def _fence_off_writers(connection: Connection) -> None:
+    """So they begin anew, from what is stored."""
+    connection.execute(update(FENCES).values(epoch=FENCES.c.epoch + 1))
 
 
 def _anew(connection: Connection, key: Key, secrets: Secrets, policies: Policies, now: datetime) -> _Anew:
@@ -145,6 +164,8 @@ def _save(connection: Connection, page: Sequence[_Anew]) -> list[Key]:
             changed.append(one.key)
         records.replace_record(connection, *one.key, one.row)
         records.save_derived(connection, *one.key, records.stored_derived(connection, *one.key), one.derived)
+    if changed:
+        _fence_off_writers(connection)
     return changed
 
 
@@ -152,10 +173,13 @@ def _remove_unknown(connection: Connection) -> int:
     told = select(JOURNAL.c.event_id).where(
         JOURNAL.c.tenant == BORROWER.c.tenant, JOURNAL.c.borrower_id == BORROWER.c.borrower_id
     )
+    _hold_writers(connection)
     unknown = connection.execute(select(BORROWER.c.tenant, BORROWER.c.borrower_id).where(~told.exists())).all()
     for tenant, borrower_id in unknown:
         records.save_derived(
             connection, tenant, borrower_id, records.stored_derived(connection, tenant, borrower_id), Derived()
         )
         records.remove_record(connection, tenant, borrower_id)
+    if unknown:
+        _fence_off_writers(connection)
     return len(unknown)

@@ -123,16 +123,17 @@ async def _health_of(database: Store) -> str:
     return database.health()
 
 
-async def open_store(settings: Settings, *, serving: bool = False) -> Store:
+async def open_store(settings: Settings, *, serving: bool = False, patient: bool = False) -> Store:
     """The database of the settings: SQLite's is migrated on the way, PostgreSQL's has to be.
 
-    `serving` is for the one process that runs the table log's writer, and for what must not run beside it. Raises `NotMigrated`, `DamagedDatabase`, `InUse`, `DatabaseUnavailable`.
+    `serving` is for the one process that runs the table log's writer, and for what must not run beside it; `patient` for a
+    command whose writes may take minutes. Raises `NotMigrated`, `DamagedDatabase`, `InUse`, `DatabaseUnavailable`.
     """
     path, dsn = settings.database.sqlite_path, settings.database.postgres_dsn
     if path is not None:
         return await Database.open(path, serving=serving)
     assert dsn is not None, "a database is one or the other"
-    return await PostgresDatabase.open(dsn, serving=serving)
+    return await PostgresDatabase.open(dsn, serving=serving, patient=patient)
 
 
 @contextlib.asynccontextmanager

@@ -18,6 +18,7 @@ from service.intake import envelope
 from service.rebuild import CannotRebuild, Rebuilt, rebuild
 from service.records import BORROWER, JOURNAL
 from statemachine.stamps import Entry
+from tests.service.conftest import Where
 from tests.service.embedded import (
     NOON,
     PHONE,
@@ -28,6 +29,7 @@ from tests.service.embedded import (
     event,
     hours,
     linked,
+    open_store,
     opened,
     pending,
     promise,
@@ -51,12 +53,17 @@ async def fill(service: Embedded) -> None:
     await service.post(linked("l-2", "B-2", "+919000000002"), unlinked("u-2", "B-2", "+919000000002", hours(5)))
 
 
-async def rebuilt(path: Path, progress: Any = lambda done, of: None) -> Rebuilt:
-    return await rebuild(path, SECRETS, POLICIES, lambda: NOON + histories.timedelta(days=1), progress)
+async def rebuilt(place: Path | str, progress: Any = lambda done, of: None) -> Rebuilt:
+    """As the command does it."""
+    store = await open_store(place, serving=isinstance(place, Path))
+    try:
+        return await rebuild(store, SECRETS, POLICIES, lambda: NOON + histories.timedelta(days=1), progress)
+    finally:
+        await store.close()
 
 
-async def test_a_rebuild_gives_the_same_bytes_lists_and_counts(tmp_path: Path) -> None:
-    path = tmp_path / "test.db"
+async def test_a_rebuild_gives_the_same_bytes_lists_and_counts(where: Where) -> None:
+    path = where()
     async with embedded(path) as service:
         await fill(service)
         before, now = await service.all_rows(), service.now
@@ -75,14 +82,14 @@ async def test_a_rebuild_gives_the_same_bytes_lists_and_counts(tmp_path: Path) -
         assert [o.status for o in again] == ["duplicate", "merged"]
 
 
-async def test_whatever_was_lost_or_spoilt_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "test.db"
+async def test_whatever_was_lost_or_spoilt_comes_back(where: Where) -> None:
+    path = where()
     async with embedded(path) as service:
         await fill(service)
         before = await service.all_rows()
         spoil = [
             "DELETE FROM borrower WHERE borrower_id = 'B-1'",
-            "UPDATE borrower SET record = CAST('{}' AS BLOB), redirected_to = NULL WHERE borrower_id LIKE '~phone%'",
+            "UPDATE borrower SET record = SPOILT, redirected_to = NULL WHERE borrower_id LIKE '~phone%'",
             "DELETE FROM journey", "DELETE FROM identifier", "DELETE FROM started",
             "INSERT INTO loan VALUES ('acme', 'LN-9', 'B-2')",
             "INSERT INTO borrower SELECT 'acme', 'B-nobody', version, record, content_hash, provisional, redirected_to,"
@@ -90,7 +97,8 @@ async def test_whatever_was_lost_or_spoilt_comes_back(tmp_path: Path) -> None:
         ]  # fmt: skip
         await service.stop_writing()
         for statement in spoil:
-            await service.database.write(lambda c, s=statement: c.exec_driver_sql(s))  # type: ignore[misc]
+            said = statement.replace("SPOILT", "CAST('{}' AS BLOB)" if isinstance(path, Path) else "'{}'::bytea")
+            await service.database.write(lambda c, s=said: c.exec_driver_sql(s))  # type: ignore[misc]
         assert await service.all_rows() != before
     found = await rebuilt(path)
     assert found.changed_ids == [("acme", "B-1"), ("acme", PROVISIONAL)]
@@ -122,7 +130,7 @@ def test_of_any_stream_the_rebuild_is_what_the_writer_made(
     asyncio.run(run())
 
 
-async def test_nobody_may_serve_meanwhile(tmp_path: Path) -> None:
+async def test_nobody_may_serve_an_sqlite_file_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
     serving = await Database.open(path, serving=True)
     with pytest.raises(InUse, match="rebuild only while it is stopped"):
@@ -131,8 +139,8 @@ async def test_nobody_may_serve_meanwhile(tmp_path: Path) -> None:
     assert (await rebuilt(path)).borrowers == 0
 
 
-async def test_an_entry_that_cannot_be_read_stops_it_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "test.db"
+async def test_an_entry_that_cannot_be_read_stops_it_by_name(where: Where) -> None:
+    path = where()
     async with embedded(path) as service:
         await service.post(promise(borrower_id="B-1"))
         before = await service.record("B-1")
@@ -145,8 +153,8 @@ async def test_an_entry_that_cannot_be_read_stops_it_by_name(tmp_path: Path) -> 
         assert await service.record("B-1") == before
 
 
-async def test_a_version_is_the_number_of_entries_again(tmp_path: Path) -> None:
-    path = tmp_path / "test.db"
+async def test_a_version_is_the_number_of_entries_again(where: Where) -> None:
+    path = where()
     async with embedded(path) as service:
         await service.post(*(promise(f"c-{n}", hours(n), borrower_id="B-1") for n in range(5)))
         await service.stop_writing()
