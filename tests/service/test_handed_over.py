@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.service.embedded import TENANT, Embedded, embedded, event, hours, ope
 
 BODIES: list[Summary | Event] = [
     opened("e-1"),
-    promise("c-1", loan_id="LN-1", extra={"score": 1.50, "seen": [1, None, {"a": "b"}]}),
+    promise("c-1", loan_id="LN-1", extra={"score": Decimal("1.50"), "seen": [1, None, {"a": "b"}]}),
     promise("c-2", at=hours(1), turns=[{"speaker": "borrower", "text": "haan 5,000 pakka"}], summary="She agreed."),
     summary("c-3", at=hours(2), outcome="third_party", third_party="brother"),
     event("hold.placed", "e-2", hours(3), kind="dispute", reason="asked", until=hours(99)),
