@@ -65,7 +65,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def of(service: Service) -> Iterator[dict[str, Tenant]]:
     """Tenants by name, made when they are asked for."""
 
@@ -102,16 +102,14 @@ def as_handed_out(one: Borrower, channel: str = "voice", **fields: object) -> st
 # -- modes --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", ["voice", "whatsapp"])
-@pytest.mark.parametrize("proposal", [None, {"state": "reminder"}, {"state": "NOWHERE"}, 7])
-def test_shadow_answers_as_disabled_does_byte_for_byte(of: dict[str, Tenant], channel: str, proposal: object) -> None:
-    answers = {
-        name: as_handed_out(known(of[name]), channel, proposal=proposal)
-        for name in ("disabled", "shadow", "unknown", "faulty", "typo")
-    }
-    assert len(set(answers.values())) == 1
-    assert '"found":false' in answers["shadow"]
-    assert '"source":"cold_start"' in answers["shadow"]
+def test_shadow_answers_as_disabled_does_byte_for_byte(of: dict[str, Tenant]) -> None:
+    people = {name: known(of[name]) for name in ("disabled", "shadow", "unknown", "faulty", "typo")}
+    for channel in ("voice", "whatsapp"):
+        for proposal in (None, {"state": "reminder"}, {"state": "NOWHERE"}, 7):
+            answers = {name: as_handed_out(one, channel, proposal=proposal) for name, one in people.items()}
+            assert len(set(answers.values())) == 1, (channel, proposal)
+            assert '"found":false' in answers["shadow"]
+            assert '"source":"cold_start"' in answers["shadow"]
 
 
 def test_what_is_kept_and_what_ops_asks_does_not_depend_on_the_mode(of: dict[str, Tenant]) -> None:

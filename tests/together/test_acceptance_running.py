@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,12 +12,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from service.__main__ import main
 from tests.together.conftest import Json, Tenant, confirmed, day, log_lines, promise, said
 from tests.together.service import ALWAYS, Service, ago
 
@@ -72,7 +71,7 @@ def mistakes(tenant: Tenant) -> None:
 
 
 def everything_of(tenant: Tenant, ids: list[str]) -> str:
-    """All that is answered about these borrowers, but for the time of the reading."""
+    """All that is answered about these borrowers, but for the time of the reading, which the texts tell as well."""
     answers: list[Json] = []
     for id_ in ids:
         one = tenant.borrower(id_=id_, number="+91" + PLANTED_NUMBER)
@@ -80,7 +79,15 @@ def everything_of(tenant: Tenant, ids: list[str]) -> str:
         del resumed["resume_id"]
         answers += [resumed, *(one.read(what) for what in ("", "flags", "briefing", "facts", "timeline"))]
     answers += [tenant.get("/v1/borrowers", limit=200), tenant.get("/v1/ops/set-aside")]
-    return json.dumps([{name: value for name, value in a.items() if name != "as_of"} for a in answers])
+    told = json.dumps([{name: value for name, value in a.items() if name != "as_of"} for a in answers])
+    return re.sub(r"\d\d:\d\d on \d+ \w+ \d{4}", "", told)
+
+
+def at_once(commands: dict[str, tuple[Service, str]]) -> dict[str, Done]:
+    """What became of these commands, which run beside each other because each takes a while to begin."""
+    with ThreadPoolExecutor(3) as pool:
+        ended = pool.map(lambda which: which[0].command(*which[1].split()), commands.values())
+        return dict(zip(commands, ended, strict=True))
 
 
 def free_port() -> int:
@@ -101,7 +108,6 @@ class Lifetime:
     after: str
     version: int
     beside: dict[str, Done]
-    rebuilt: Done
     stopped: tuple[int, int]
     stats: Json
     taken: Json
@@ -123,17 +129,18 @@ def lifetime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifetime]:
         mistakes(tenant)
         version = tenant.get("/v1/borrowers/B-one")["record_version"]
         metrics = httpx.get(f"{service.url}/metrics").text
-        tried = {
-            "serve": (service, "serve"),
-            "rebuild": (service, "rebuild"),
-            "serve on the same port": (elsewhere, "serve"),
-        }
-        with ThreadPoolExecutor() as pool:
-            ended = pool.map(lambda which: which[0].command(which[1]), tried.values())
-            beside = dict(zip(tried, ended, strict=True))
+        beside = at_once(
+            {
+                "serve": (service, "serve"),
+                "rebuild": (service, "rebuild"),
+                "serve on the same port": (elsewhere, "serve"),
+                "keys create": (service, "keys create --tenant acme --scopes events:agent,read --name asha"),
+                "keys revoke nobody": (service, "keys revoke nobody"),
+            }
+        )
         before = everything_of(tenant, ids)
         first = service.stop()
-        rebuilt = service.command("rebuild")
+        beside |= at_once({"rebuild alone": (service, "rebuild"), "keys list": (service, "keys list --tenant acme")})
         service.start()
         again = Tenant(service, key=tenant.key)
         after = everything_of(again, ids)
@@ -149,7 +156,6 @@ def lifetime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifetime]:
             after=after,
             version=version,
             beside=beside,
-            rebuilt=rebuilt,
             stopped=stopped,
             stats=stats,
             taken=taken,
@@ -163,8 +169,9 @@ def lifetime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifetime]:
 
 def test_a_restart_and_a_rebuild_change_no_answer(lifetime: Lifetime) -> None:
     assert lifetime.after == lifetime.before
-    assert lifetime.rebuilt.returncode == 0, lifetime.rebuilt.stderr
-    told = json.loads(lifetime.rebuilt.stdout)
+    rebuilt = lifetime.beside["rebuild alone"]
+    assert rebuilt.returncode == 0, rebuilt.stderr
+    told = json.loads(rebuilt.stdout)
     assert (told["changed"], told["removed"]) == (0, 0)
     assert (lifetime.taken["code"], lifetime.taken["event_id"]) == ("id_conflict", "whatsapp:c-2:2"), "taken for ever"
     assert lifetime.next_version == lifetime.version + 1
@@ -207,88 +214,19 @@ def test_the_secrets_of_a_store_are_readable_by_its_user_alone(lifetime: Lifetim
     assert os.stat(secrets).st_mode & 0o077 == 0
 
 
-# -- settings -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("BORROWER_MEMORY_PROT", "8123"),
-        ("BORROWER_MEMORY_PORT", "eighty"),
-        ("BORROWER_MEMORY_DATABASE_URL", "mysql://x"),
-        ("BORROWER_MEMORY_POLICY_FILE", "not-there.toml"),
-        ("BORROWER_MEMORY_LOG_LEVEL", "LOUD"),
-        ("BORROWER_MEMORY_SECRET_KEYS", "c2VjcmV0"),
-    ],
-)
-def test_wrong_settings_stop_the_start_by_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, value: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(name, value)
-    monkeypatch.setattr("sys.argv", ["borrower-memory", "serve"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    told = capsys.readouterr()
-    assert (ended.value.code, told.out) == (2, "")
-    assert name in told.err
-    assert value not in told.err
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "policy", ["[defaults]\nmodus = 1\n", "[defaults]\nidentity_days = -1\n", "no toml", "[other]\nx = 1\n"]
-)
-def test_a_fault_in_the_defaults_of_the_policy_stops_the_start(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, policy: str
-) -> None:
-    (tmp_path / "policy.toml").write_text(policy)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BORROWER_MEMORY_POLICY_FILE", "policy.toml")
-    monkeypatch.setattr("sys.argv", ["borrower-memory", "serve"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "policy" in capsys.readouterr().err.lower()
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ("nonsense", 2),
-        ("serve --loud", 2),
-        ("keys create --tenant acme", 2),
-        ("keys", 2),
-        ("--help", 0),
-        ("floor table", 0),
-    ],
-)
-def test_wrong_usage_is_exit_code_two(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, code: int
-) -> None:
-    monkeypatch.setattr("sys.argv", ["borrower-memory", *words.split()])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    told = capsys.readouterr()
-    assert (ended.value.code or 0) == code
-    assert bool(told.out) == (code == 0)
-
-
-# -- keys ---------------------------------------------------------------------------------------------------------
-
-
-def test_keys_are_made_and_listed(tmp_path: Path) -> None:
-    service = Service(tmp_path)
-    made = service.command("keys", "create", "--tenant", "acme", "--scopes", "events:agent,read", "--name", "asha")
-    assert (made.returncode, made.stdout.count("\n")) == (0, 1)
-    key: Any = json.loads(made.stdout)
+def test_keys_are_made_and_listed(lifetime: Lifetime) -> None:
+    made, listed = lifetime.beside["keys create"], lifetime.beside["keys list"]
+    assert (made.returncode, made.stdout.count("\n"), listed.returncode) == (0, 1, 0)
+    key = json.loads(made.stdout)
     assert list(key) == ["key", "key_id", "tenant", "scopes", "expires_at"]
     assert key["key"].startswith(f"bm_{key['key_id']}_")
     assert (key["tenant"], key["scopes"], key["expires_at"]) == ("acme", ["read", "events:agent"], None)
-
-    listed = service.command("keys", "list", "--tenant", "acme")
-    (line,) = listed.stdout.splitlines()
-    assert (json.loads(line)["key_id"], json.loads(line)["name"]) == (key["key_id"], "asha")
+    names = {one["key_id"]: one["name"] for one in map(json.loads, listed.stdout.splitlines())}
+    assert names[key["key_id"]] == "asha"
     assert key["key"] not in listed.stdout
-    assert key["key"].encode() not in (tmp_path / "memory.db").read_bytes()
-    assert listed.returncode == 0
+    assert key["key"].encode() not in (lifetime.folder / "memory.db").read_bytes()
+
+
+def test_a_key_that_is_not_there_cannot_be_revoked(lifetime: Lifetime) -> None:
+    refused = lifetime.beside["keys revoke nobody"]
+    assert (refused.returncode, refused.stdout) == (1, "")

@@ -53,6 +53,22 @@ def stands_at(borrower: Borrower, state: str, channel: str = "voice") -> None:
         borrower.is_sent("payment_link.shared", occurred_at=ago(hours=3))
 
 
+@pytest.fixture(scope="module")
+def at_reminder(acme: Tenant) -> Borrower:
+    """Stands at reminder on voice; for tests that only read."""
+    one = acme.borrower()
+    stands_at(one, "reminder")
+    return one
+
+
+@pytest.fixture(scope="module")
+def at_negotiation(acme: Tenant) -> Borrower:
+    """Stands at negotiation on voice; for tests that only read."""
+    one = acme.borrower()
+    stands_at(one, "negotiation")
+    return one
+
+
 # -- the position -------------------------------------------------------------------------------------------------
 
 
@@ -159,11 +175,10 @@ def test_nothing_past_identity_before_identity(borrower: Borrower, state: str) -
     ],
 )
 def test_one_step_ahead_is_allowed_and_two_are_not(
-    borrower: Borrower, state: str, granted: str, rule: str | None
+    at_negotiation: Borrower, state: str, granted: str, rule: str | None
 ) -> None:
     """AC-13."""
-    stands_at(borrower, "negotiation")
-    answer = borrower.proposed(state)
+    answer = at_negotiation.proposed(state)
     assert answer["state"] == granted
     assert (rule in rules(answer)) if rule else (rules(answer) == set())
     assert answer["source"] == ("position" if rule else "classifier")
@@ -228,11 +243,10 @@ def test_nothing_asks_for_money_in_a_closed_cycle(borrower: Borrower, channel: s
     ],
 )
 def test_what_is_no_proposal_leaves_the_memorys_own_place(
-    borrower: Borrower, proposal: Any, rule: str | None, fallback: str | None
+    at_reminder: Borrower, proposal: Any, rule: str | None, fallback: str | None
 ) -> None:
     """AC-15."""
-    stands_at(borrower, "reminder")
-    answer = borrower.resume(proposal=proposal)
+    answer = at_reminder.resume(proposal=proposal)
     assert (answer["state"], answer["source"]) == ("reminder", "position")
     assert rules(answer) == ({rule} if rule else set())
     assert answer["fallback"] == fallback
@@ -240,9 +254,8 @@ def test_what_is_no_proposal_leaves_the_memorys_own_place(
 
 
 @pytest.mark.parametrize("state", ["Reminder ", " REMINDER", "reminder\n", "ReMiNdEr"])
-def test_case_and_blanks_around_a_state_do_not_matter(borrower: Borrower, state: str) -> None:
-    stands_at(borrower, "reminder")
-    answer = borrower.proposed(state)
+def test_case_and_blanks_around_a_state_do_not_matter(at_reminder: Borrower, state: str) -> None:
+    answer = at_reminder.proposed(state)
     assert (answer["state"], answer["proposed"], answer["source"]) == ("reminder", "reminder", "classifier")
 
 
@@ -256,11 +269,10 @@ def test_case_and_blanks_around_a_state_do_not_matter(borrower: Borrower, state:
         '<think>{maybe}</think> {"confidence":1,"state":"payment_link"}',
     ],
 )
-def test_a_proposal_in_a_fence_or_a_sentence_is_the_bare_object(borrower: Borrower, wrapped: str) -> None:
+def test_a_proposal_in_a_fence_or_a_sentence_is_the_bare_object(at_reminder: Borrower, wrapped: str) -> None:
     """AC-16."""
-    stands_at(borrower, "reminder")
-    wanted = borrower.proposed("payment_link")
-    answer = borrower.resume(proposal=wrapped)
+    wanted = at_reminder.proposed("payment_link")
+    answer = at_reminder.resume(proposal=wrapped)
     assert (answer["state"], answer["source"], answer["proposed"]) == ("payment_link", "classifier", "payment_link")
     assert answer["state"] == wanted["state"]
 
@@ -268,18 +280,16 @@ def test_a_proposal_in_a_fence_or_a_sentence_is_the_bare_object(borrower: Borrow
 @pytest.mark.parametrize(
     "wrapped", ['{"state":"payment_link"', '[{"state":"dues"}]', '{"state":"dues"} {"state":"closing"}']
 )
-def test_a_text_that_could_be_read_in_two_ways_is_not_read(borrower: Borrower, wrapped: str) -> None:
-    stands_at(borrower, "reminder")
-    answer = borrower.resume(proposal=wrapped)
+def test_a_text_that_could_be_read_in_two_ways_is_not_read(at_reminder: Borrower, wrapped: str) -> None:
+    answer = at_reminder.resume(proposal=wrapped)
     assert (answer["state"], answer["fallback"]) == ("reminder", "unreadable")
 
 
 @pytest.mark.parametrize("wait_ms", [0, 1500])
-def test_waiting_for_a_model_that_is_not_there_costs_nothing(borrower: Borrower, wait_ms: int) -> None:
-    stands_at(borrower, "dues")
-    answer = borrower.tenant.http.post(
+def test_waiting_for_a_model_that_is_not_there_costs_nothing(at_reminder: Borrower, wait_ms: int) -> None:
+    answer = at_reminder.tenant.http.post(
         "/v1/resume",
-        json={"channel": "voice", "borrower_id": borrower.id, "identifier": borrower.phone, "wait_ms": wait_ms},
+        json={"channel": "voice", "borrower_id": at_reminder.id, "identifier": at_reminder.phone, "wait_ms": wait_ms},
     )
     assert answer.elapsed.total_seconds() < 0.5
     assert answer.json()["fallback"] == "no_model"
