@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -49,6 +50,8 @@ identity_days = 0
 attempts_in_7_days = 2
 permit_seconds = 0.5
 report_missing_minutes = 0
+[tenant.short]
+identity_days = 0.00002
 [tenant.abroad]
 region = "US"
 currency = "USD"
@@ -221,6 +224,30 @@ def test_with_no_days_of_identity_no_resume_finds_it_holding(of: dict[str, Tenan
     assert (answer["identity"]["holds"], answer["state"], answer["after_identity"]) == (False, "identity", "reminder")
 
 
+def test_what_ends_with_time_is_over_without_a_write(of: dict[str, Tenant]) -> None:
+    one = of["short"].borrower()
+    one.opens()
+    one.says("voice", promise(500))
+    soon = ago(seconds=-1.2)
+    one.event("hold.placed", kind="dispute", reason="x", until=soon)
+    one.says("voice", callback={"at": soon, "quote": "abhi"})
+    one.verify(occurred_at=ago(seconds=0))
+
+    def standing() -> tuple[bool, ...]:
+        answer = one.resume()
+        held = of["short"].get("/v1/borrowers", hold="true")["items"]
+        return answer["identity"]["holds"], bool(answer["holds"]), answer["callback"] is not None, bool(held)
+
+    assert standing() == (True, True, True, True)
+    assert one.resume()["state"] is None
+    end = time.monotonic() + 4
+    while any(standing()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert standing() == (False, False, False, False)
+    assert one.resume()["state"] == "identity"
+    assert one.permit()
+
+
 def test_a_permit_that_has_expired_is_free_for_another(of: dict[str, Tenant]) -> None:
     one = of["careful"].borrower()
     one.opens()
@@ -228,7 +255,7 @@ def test_a_permit_that_has_expired_is_free_for_another(of: dict[str, Tenant]) ->
     assert one.refused(holder="b") == "held_by_other"
     end = datetime.fromisoformat(first["expires_at"])
     while datetime.now(UTC) < end:
-        pass
+        time.sleep(0.05)
     assert one.permit(holder="b")["permit_id"] != first["permit_id"]
 
 
