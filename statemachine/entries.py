@@ -34,6 +34,8 @@ YEAR_OF_FILLERS = 2000
 """Stamps before this year are fillers of telephony systems, not times (DESIGN 3)."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+_END = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 _LEAP_SECOND = re.compile(r":60(?=[.Z+-]|$)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,6})?", re.ASCII)
@@ -90,7 +92,7 @@ def instant(value: object) -> datetime:
     try:
         at = None if read.tzinfo is None else read.astimezone(UTC)
     except OverflowError:  # within a day of the calendar's end: as far as our times go
-        at = (datetime.min if read.year == 1 else datetime.max).replace(tzinfo=UTC)
+        at = _BEGINNING if read.year == 1 else _END
     if at is None:
         raise PydanticCustomError("naive_timestamp", "a time needs its offset")
     return at
