@@ -11,12 +11,14 @@ keeps the fourth law (no summary lowers a rung or clears a flag).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -209,6 +211,29 @@ def _zone(name: str) -> ZoneInfo:
     return ZoneInfo(name)
 
 
+class Received:
+    """What came in of one cycle in its currency, by time: how much of it between two instants is looked up."""
+
+    __slots__ = ("_sums", "_times", "currency", "payments", "total")
+
+    def __init__(self, payments: Iterable[Payment], currency: str) -> None:
+        self.currency = currency
+        self.payments = sorted([p for p in payments if p.currency == currency], key=_when)
+        self._times = [p.at for p in self.payments]
+        self._sums = [ZERO, *accumulate([p.received for p in self.payments])]
+        self.total = self._sums[-1]
+
+    def since(self, since: datetime, until: datetime) -> Decimal:
+        """From `since` (included) to `until` (not included)."""
+        first, last = bisect_left(self._times, since), bisect_left(self._times, until)
+        return self._sums[last] - self._sums[first] if last > first else ZERO
+
+    def up_to(self, since: datetime, until: datetime) -> Decimal:
+        """From `since` to `until`, both included."""
+        first, last = bisect_left(self._times, since), bisect_right(self._times, until)
+        return self._sums[last] - self._sums[first] if last > first else ZERO
+
+
 # -- what became of it ---------------------------------------------------------------------------------------
 
 
@@ -224,12 +249,11 @@ def conclude(
 ) -> Cycle:
     """All that is known of one cycle; `lost_up_to` is the newest evidence of its loan that was let go."""
     currency = opening.currency if opening else _currency_of(holding, currency)
-    payments = [p for p in holding.payments if p.currency == currency]
-    fate = _fate(holding, payments, opening, zone)
-    received = sum((p.received for p in payments), ZERO)
+    money = Received(holding.payments, currency)
+    fate = _fate(holding, money, opening, zone)
     force = fate.in_force
-    covered = received >= opening.amount_due if opening else _covers_a_promise(holding, payments, fate, currency)
-    paid = any(p.settles for p in payments) or covered
+    covered = money.total >= opening.amount_due if opening else _covers_a_promise(holding, money, fate)
+    paid = covered or any(p.settles for p in money.payments)
     status: Status = "open"
     if lost_up_to is not None and (opening is None or opening.key[0] <= lost_up_to):
         status = "unknown"
@@ -239,7 +263,7 @@ def conclude(
         status = "closed"
     standing = _standing(holding.messages, fate.broken_at[-1] if fate.broken_at else None)
     reminded, link = _message_flag(standing, "reminder"), _message_flag(standing, "payment_link")
-    promise = _promise(force, payments, opening, now, zone) if force else None
+    promise = _promise(force, money, opening, now, zone) if force else None
     counters = [c for c in fate.alive if _is_counter(c, force)] if force and len(fate.alive) > 1 else []
     stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
     overdue_at = None
@@ -253,19 +277,19 @@ def conclude(
         opened_at=opening.key[0] if opening else None,
         due_date=opening.due_date if opening else None,
         amount_due=quantised(opening.amount_due, currency) if opening else None,
-        received=quantised(received, currency),
-        outstanding=quantised(max(ZERO, opening.amount_due - received), currency) if opening else None,
+        received=quantised(money.total, currency),
+        outstanding=quantised(max(ZERO, opening.amount_due - money.total), currency) if opening else None,
         currency=currency,
         stage=stage,
         promise=promise,
         counter_proposals=tuple(
-            [_promise(c, payments, opening, now, zone) for c in sorted(counters, key=_key, reverse=True)]
+            [_promise(c, money, opening, now, zone) for c in sorted(counters, key=_key, reverse=True)]
         ),
-        history=_history(fate, payments, opening, now, zone),
+        history=_history(fate, money, opening, now, zone),
         payment_claim=_claim(holding.claims, status, holding.payments, zone) if holding.claims else None,
         reminded=reminded,
         payment_link_shared=link,
-        payment_confirmed=_payment_flag(payments),
+        payment_confirmed=_payment_flag(money.payments),
         contact_made=holding.contact_made,
         informed=holding.reached_inform or bool(holding.commitments),
         contact_attempts=holding.contact_attempts,
@@ -280,9 +304,8 @@ def rung(holding: Holding, opening: Opening | None, *, zone: str, currency: str)
     """That of the cycle as `conclude` would find it."""
     if not holding.commitments:
         return "none"
-    currency = opening.currency if opening else _currency_of(holding, currency)
-    payments = [p for p in holding.payments if p.currency == currency]
-    force = _fate(holding, payments, opening, zone).in_force
+    money = Received(holding.payments, opening.currency if opening else _currency_of(holding, currency))
+    force = _fate(holding, money, opening, zone).in_force
     return rung_of(force) if force else "none"
 
 
@@ -304,13 +327,13 @@ class _Fate:
 _NOTHING_SAID = _Fate([], None, [], [], [], [], {}, set())
 
 
-def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None, zone: str) -> _Fate:
+def _fate(holding: Holding, money: Received, opening: Opening | None, zone: str) -> _Fate:
     if not holding.commitments and not holding.breaks:
         return _NOTHING_SAID
 
     def kept(said: CommitmentSaid) -> bool:
         target = _target(said, opening)
-        return target is not None and _paid_towards(said, payments, zone) >= target
+        return target is not None and _paid_towards(said, money, zone) >= target
 
     killed: dict[Key, datetime] = {}
     broken: dict[Key, CommitmentSaid] = {}
@@ -343,22 +366,34 @@ def _fate(holding: Holding, payments: Sequence[Payment], opening: Opening | None
     )
 
 
-def _covers_a_promise(holding: Holding, payments: Sequence[Payment], fate: _Fate, currency: str) -> bool:
+def _covers_a_promise(holding: Holding, money: Received, fate: _Fate) -> bool:
     """Without a due: whether a payment brought what came since the promise then in force up to its amount (DESIGN 5).
 
-    A promise that is made after it, higher or lower, neither pays the cycle nor opens it again (DESIGN 6).
+    A promise that is made after it, higher or lower, neither pays the cycle nor opens it again (DESIGN 6). Payments and
+    promises are walked together by time; a promise that a break has ended does not come back.
     """
-    if not payments:
+    if not money.payments:
         return False
-    said = [(strength(c), c) for c in holding.commitments if c.key not in fate.withdrawn]
-    for payment in payments:
-        standing = [(s, c) for s, c in said if c.at <= payment.at and fate.killed.get(c.key, _FAR) > payment.at]
-        force = max(standing, default=(None, None), key=lambda pair: pair[0])[1]
-        if force is None or force.amount is None or force.currency != currency:
+    coming = sorted([c for c in holding.commitments if c.key not in fate.withdrawn], key=_key, reverse=True)
+    standing: list[tuple[tuple[Any, ...], CommitmentSaid]] = []
+    for payment in money.payments:
+        while coming and coming[-1].at <= payment.at:
+            said = coming.pop()
+            insort(standing, (strength(said), said), key=_strength)
+        while standing and fate.killed.get(standing[-1][1].key, _FAR) <= payment.at:
+            standing.pop()
+        if not standing:
             continue
-        if sum((p.received for p in payments if force.at <= p.at <= payment.at), ZERO) >= force.amount:
+        force = standing[-1][1]
+        if force.amount is None or force.currency != money.currency:
+            continue
+        if money.up_to(force.at, payment.at) >= force.amount:
             return True
     return False
+
+
+def _strength(ranked: tuple[tuple[Any, ...], CommitmentSaid]) -> tuple[Any, ...]:
+    return ranked[0]
 
 
 def _effect(
@@ -448,14 +483,15 @@ def _target(said: CommitmentSaid, opening: Opening | None) -> Decimal | None:
     return opening.amount_due if opening and not said.amount_candidates else None
 
 
-def _paid_towards(said: CommitmentSaid, payments: Iterable[Payment], zone: str) -> Decimal:
-    until = end_of_day(said.due_date, zone) if said.due_date else _FAR
-    return sum((p.received for p in payments if said.at <= p.at < until and said.currency in (None, p.currency)), ZERO)
+def _paid_towards(said: CommitmentSaid, money: Received, zone: str) -> Decimal:
+    if said.currency not in (None, money.currency):
+        return ZERO
+    return money.since(said.at, end_of_day(said.due_date, zone) if said.due_date else _FAR)
 
 
 def _promise(
     said: CommitmentSaid,
-    payments: Sequence[Payment],
+    money: Received,
     opening: Opening | None,
     now: datetime,
     zone: str,
@@ -464,7 +500,7 @@ def _promise(
     replaced_by: CommitmentSaid | None = None,
 ) -> Promise:
     """A commitment as it is told. One that ended is not overdue; one that was kept before it was replaced stays kept."""
-    paid = _paid_towards(said, payments, zone)
+    paid = _paid_towards(said, money, zone)
     target = _target(said, opening)
     kept = target is not None and paid >= target
     past = said.due_date is not None and end_of_day(said.due_date, zone) <= now
@@ -497,9 +533,7 @@ def _outcome(kept: bool, paid: Decimal, ended_as: PromiseOutcome | None) -> Prom
     return ended_as or ("partly_kept" if paid > 0 else "open")
 
 
-def _history(
-    fate: _Fate, payments: Sequence[Payment], opening: Opening | None, now: datetime, zone: str
-) -> tuple[Promise, ...]:
+def _history(fate: _Fate, money: Received, opening: Opening | None, now: datetime, zone: str) -> tuple[Promise, ...]:
     """Promises no longer in force, oldest first, each with what became of it."""
     ended: list[tuple[CommitmentSaid, PromiseOutcome, CommitmentSaid | None]] = [
         *((c, "broken", None) for c in fate.broken),
@@ -507,9 +541,7 @@ def _history(
         *((c, "replaced", by) for c, by in fate.replaced),
     ]
     ended.sort(key=lambda e: e[0].key)
-    return tuple(
-        [_promise(c, payments, opening, now, zone, ended_as=outcome, replaced_by=by) for c, outcome, by in ended]
-    )
+    return tuple([_promise(c, money, opening, now, zone, ended_as=outcome, replaced_by=by) for c, outcome, by in ended])
 
 
 def _claim(claims: Sequence[ConversationTold], status: Status, payments: Sequence[Payment], zone: str) -> Claim | None:
