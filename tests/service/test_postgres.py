@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -255,11 +254,10 @@ async def test_while_the_server_is_away_all_are_told_at_once_and_when_it_is_back
                 *(promise(f"c-{n}", hours(1), borrower_id=f"B-{n % 4}") for n in range(20, 90))
             )
             server.kill()
-            began = time.perf_counter()
-            for ask in (service.database.read, service.database.write, service.database.read_slow):
-                answers = await asyncio.gather(*(ask(numbers) for _ in range(30)), return_exceptions=True)
-                assert {isinstance(a, DatabaseUnavailable) for a in answers} == {True}
-            assert time.perf_counter() - began < postgres.CONNECT_SECONDS
+            async with asyncio.timeout(postgres.CONNECT_SECONDS):
+                for ask in (service.database.read, service.database.write, service.database.read_slow):
+                    answers = await asyncio.gather(*(ask(numbers) for _ in range(30)), return_exceptions=True)
+                    assert {isinstance(a, DatabaseUnavailable) for a in answers} == {True}
             async with asyncio.timeout(10):
                 while writing.health() == "ok":  # noqa: ASYNC110 (nothing tells of it)
                     await asyncio.sleep(0.01)
@@ -281,10 +279,9 @@ async def test_what_takes_too_long_is_cut_and_the_rest_goes_on(
     monkeypatch.setattr(postgres, "READ_SECONDS", 0.1)
     monkeypatch.setattr(postgres, "WATCH_SECONDS", 0.05)
     reads = [store.read(lambda c: c.execute(select(func.pg_sleep(30))).all()) for _ in range(postgres.READERS)]
-    began = time.perf_counter()
-    answers = await asyncio.gather(*reads, return_exceptions=True)
+    async with asyncio.timeout(20):  # they would take 30 seconds
+        answers = await asyncio.gather(*reads, return_exceptions=True)
     assert [type(a).__mro__[1] for a in answers] == [DatabaseUnavailable] * postgres.READERS
-    assert time.perf_counter() - began < 3
     assert await store.read(numbers) == []
 
 
@@ -328,9 +325,8 @@ async def test_a_writer_that_stands_still_is_ended_and_its_partition_taken(url: 
 
         late = asyncio.ensure_future(stuck.database.write(stands_still))
         await inside.wait()
-        began = time.perf_counter()
-        taken = await service.database.write(lambda c: take_fence(c, service.log, 0, "next", NOON))
-        assert time.perf_counter() - began < 2
+        async with asyncio.timeout(4):  # the session that stands still would be ended after 5 seconds
+            taken = await service.database.write(lambda c: take_fence(c, service.log, 0, "next", NOON))
         assert (taken.epoch, taken.next_offset) == (fence.epoch + 1, 0)
         go_on.set()
         with pytest.raises(DatabaseUnavailable) as caught:
