@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service import gists
+from service.database import Database
 from service.gist import Gist, basis_of, from_bytes, gist_of
 from service.gists import GistKeeper, Glimpse
 from service.policy import Policy
@@ -111,7 +112,9 @@ async def test_a_rebuild_leaves_none(tmp_path: Path) -> None:
         e.write(saved=keeper.saved)
         await e.post_to("B-1", promise())
         await keeper.flush()
-    await rebuild(tmp_path / "memory.db", SECRETS, POLICIES, lambda: hours(24), lambda done, total: None)
+    database = await Database.open(tmp_path / "memory.db", serving=True)
+    await rebuild(database, SECRETS, POLICIES, lambda: hours(24), lambda done, total: None)
+    await database.close()
     async with embedded(tmp_path / "memory.db", writing=False) as e:
         assert await glimpsed(e, "B-1") is None
 
