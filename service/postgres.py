@@ -97,6 +97,7 @@ _BEGIN_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 _AGAIN: Final = ("40001", "40P01")  # it stood in another transaction's way, and nothing else was wrong
 _LOCK_NOT_AVAILABLE: Final = "55P03"
+_STATEMENTS_LOST: Final = ("26000", "42P05")  # one that was prepared is not there, or another's is
 _UNIQUE_VIOLATION: Final = "23505"
 _WORLD: Final = (
     SQLAlchemyError,
@@ -294,7 +295,10 @@ def _translated(error: BaseException, line: "_Line | None" = None) -> BaseExcept
     driver, state = _of_driver(error), _state(error)
     if line is not None and isinstance(driver, asyncpg.InternalClientError):
         line.cut()  # the server's last words came in between; what it is in the middle of, nobody knows
-    if state in _AGAIN:
+    if line is not None and state in _STATEMENTS_LOST:
+        line.cut()
+        found = DatabaseUnavailable("a pooler before the database loses prepared statements: it must keep them")
+    elif state in _AGAIN:
         found = _InTheWay("the database undid the transaction for the sake of another")
         found.sqlstate = state
     elif line is not None and line.is_lost and isinstance(error, _WORLD):

@@ -270,6 +270,16 @@ async def test_while_the_server_is_away_all_are_told_at_once_and_when_it_is_back
             await assert_records_are_the_fold_of_the_journal(service)
 
 
+async def test_prepared_statements_that_were_lost_stop_nothing_for_good(store: PostgresDatabase) -> None:
+    """As they are behind a pooler that gives one transaction this connection and the next another."""
+    count = Prepared(select(func.count()).select_from(HEADS))
+    assert await store.read(count.rows)
+    await store.read(lambda c: c.exec_driver_sql("DEALLOCATE ALL"))
+    with pytest.raises(DatabaseUnavailable, match="prepared statements"):
+        await store.read(count.rows)
+    assert await store.read(count.rows)
+
+
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
