@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import asyncpg  # type: ignore[import-untyped]
-from sqlalchemy import ARRAY, Column, Connection, Select, any_, bindparam
+from sqlalchemy import ARRAY, Column, Connection, Insert, Select, Table, any_, bindparam
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
@@ -21,6 +21,9 @@ from sqlmodel import UTCDateTime
 
 FEW: Final = 16
 """So many rows SQLite fetches one by one, which for few is faster than one statement with a list."""
+
+MANY: Final = 32
+"""So many rows and more PostgreSQL takes by COPY, in two thirds of the time."""
 
 _SQLITE: Final = SQLiteDialect_pysqlite(paramstyle="qmark")
 _POSTGRES: Final = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
@@ -88,7 +91,11 @@ class Prepared:
             return
         if _on_postgres(connection):
             ready = self._ready_for_postgres or self._prepare_for_postgres()
-            _awaited(connection, "executemany", ready.sql, [_arguments(ready, values) for values in rows])
+            arguments = [_arguments(ready, values) for values in rows]
+            if len(rows) >= MANY and (table := _copied_into(self.statement, ready)) is not None:
+                _awaited(connection, "copy_records_to_table", table, records=arguments, columns=ready.order)
+            else:
+                _awaited(connection, "executemany", ready.sql, arguments)
             return
         ready = self._ready or self._prepare()
         _driven(connection, ready, [_arguments(ready, values) for values in rows], many=True)
@@ -236,11 +243,19 @@ def _aware(value: datetime) -> datetime:
 # -- PostgreSQL's driver -----------------------------------------------------------------------------------------------
 
 
-def _awaited(connection: Connection, call: str, sql: str, *arguments: Any) -> Any:
+def _copied_into(statement: Executable, ready: _Ready) -> str | None:
+    """The table of an insert that only names values by their columns: many rows of it can go by COPY."""
+    if not isinstance(statement, Insert) or not isinstance(statement.table, Table) or ready.constants:
+        return None
+    table = statement.table
+    return table.name if set(ready.order) <= set(table.columns.keys()) else None
+
+
+def _awaited(connection: Connection, call: str, sql: str, *arguments: Any, **named: Any) -> Any:
     """What the driver answers, awaited from within the greenlet that the job runs in (`service.postgres`)."""
     driver: Any = connection.connection.driver_connection
     try:
-        return await_only(getattr(driver, call)(sql, *arguments))
+        return await_only(getattr(driver, call)(sql, *arguments, **named))
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         if isinstance(error, asyncpg.IntegrityConstraintViolationError):
             raise IntegrityError(sql, None, error, hide_parameters=True) from error

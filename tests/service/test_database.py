@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from service import database as module
 from service import prepared
 from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse, Store
-from service.prepared import FEW, OfList, Prepared
+from service.prepared import FEW, MANY, OfList, Prepared
 from service.tables import Audit, IntakeHead, Permit, table_of
 from tests.service.conftest import Where
 from tests.service.embedded import open_store
@@ -385,6 +385,36 @@ async def test_a_prepared_statement_knows_its_constants_and_its_counts(store: St
     assert await store.read(lambda c: some.row(c, above=9)) is None
     gone = Prepared(HEADS.delete().where(HEADS.c.partition >= bindparam("at_least")))
     assert await store.write(lambda c: gone.run(c, at_least=3)) == 2
+
+
+@pytest.mark.parametrize("count", [1, MANY - 1, MANY, 300])
+async def test_many_rows_are_put_as_one_is(store: Store, count: int) -> None:
+    audit = table_of(Audit)
+    put = Prepared(
+        insert(audit).values({name: bindparam(name) for name in ("tenant", "at", "who", "action", "detail")})
+    )
+    rows = [
+        {
+            "tenant": "acme",
+            "at": NOON + timedelta(microseconds=n),
+            "who": f"नमस्ते {n}",
+            "action": "\\N",
+            "detail": "a\tb\nc",
+        }
+        for n in range(count)
+    ]
+    await store.write(lambda c: put.run_each(c, rows))
+    names = (audit.c.tenant, audit.c.at, audit.c.who, audit.c.action, audit.c.detail)
+    found = await store.read(lambda c: c.execute(select(*names).order_by(audit.c.id)).mappings().all())
+    assert [dict(row) for row in found] == rows
+    with pytest.raises(ValueError, match="offset"):
+        await store.write(lambda c: put.run_each(c, [{**row, "at": NOON.replace(tzinfo=None)} for row in rows]))
+
+    again = Prepared(insert(HEADS))
+    heads = [{"partition": n, "next_offset": 0, "identity": "log"} for n in range(count)]
+    await store.write(lambda c: again.run_each(c, heads))
+    with pytest.raises(IntegrityError):
+        await store.write(lambda c: again.run_each(c, heads[::-1]))
 
 
 async def test_a_prepared_change_of_many_rows_tells_how_many_there_were(store: Store) -> None:

@@ -495,18 +495,18 @@ async def test_of_all_who_ask_for_a_permit_at_once_one_gets_it(url: str, monkeyp
         {"identity": "half an emoji \ud83d"},
         {"partition": 1 << 40},
         {"next_offset": 1 << 70},
-        {"identity": 7},
     ],
 )
 async def test_a_value_that_cannot_be_stored_is_told_as_such(store: PostgresDatabase, values: dict[str, Any]) -> None:
     """By `DataError`, whichever way it goes and whoever notices: so the writer finds it by halves."""
-    row = {"partition": 1, "next_offset": 0, "identity": "log", **values}
+    row = {"partition": 99, "next_offset": 0, "identity": "log", **values}
     put = Prepared(insert(HEADS))
     for job in (
         lambda c: c.execute(insert(HEADS).values(**row)),
         lambda c: c.execute(insert(HEADS), [row, row]),
         lambda c: put.run(c, **row),
         lambda c: put.run_each(c, [row]),
+        lambda c: put.run_each(c, [{"partition": n, "next_offset": 0, "identity": "log"} for n in range(40)] + [row]),
     ):
         with pytest.raises((DataError, OverflowError, UnicodeError)):
             await store.write(job)
