@@ -158,7 +158,7 @@ class OfList:
         """In no order; those of a text that stands there twice may come twice."""
         if not texts:
             return ()
-        if _on_postgres(connection):
+        if _on_postgres(connection) and len(texts) > 1:
             return self._every.rows(connection, every=list(texts), **values)
         if len(texts) <= FEW:
             return [row for text in texts for row in self.one.rows(connection, one=text, **values)]

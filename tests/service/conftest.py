@@ -7,12 +7,14 @@ making one takes longer than most tests.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
+import asyncpg
 import pytest
 
 from service import postgres
@@ -38,23 +40,43 @@ class Databases:
 
     server: Postgres
     made: ExitStack
+    loop: asyncio.AbstractEventLoop
+    """One that runs in a thread of its own: that of the test runs already when a database is asked for."""
     urls: list[str] = field(default_factory=list)
+    held: dict[str, Any] = field(default_factory=dict)
+    """A connection to each."""
 
     def lent(self, number: int) -> str:
         """An empty one."""
         if number == len(self.urls):
             self.urls.append(self.made.enter_context(self.server.database()))
-            with ThreadPoolExecutor(1) as thread:  # this one has a loop that runs already
-                thread.submit(asyncio.run, postgres.migrate(self.urls[-1])).result()
+            self._there(postgres.migrate(self.urls[-1]))
         else:
-            self.server.sql(EMPTIED, self.urls[number])
+            self._there(self._empty(self.urls[number]))
         return self.urls[number]
+
+    async def _empty(self, url: str) -> None:
+        if url not in self.held or self.held[url].is_closed():
+            self.held[url] = await asyncpg.connect(url)
+        await self.held[url].execute(EMPTIED)
+
+    def _there(self, work: Coroutine[Any, Any, Any]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
 
 @pytest.fixture(scope="session")
 def databases() -> Iterator[Databases]:
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, name="databases", daemon=True)
+    thread.start()
     with running() as server, ExitStack() as made:
-        yield Databases(server, made)
+        lending = Databases(server, made, loop)
+        yield lending
+        for connection in lending.held.values():
+            loop.call_soon_threadsafe(connection.terminate)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.process)])
