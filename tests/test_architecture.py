@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +37,12 @@ def modules(*folders: str) -> Iterator[tuple[str, ast.Module]]:
     for folder in folders:
         for file in sorted((ROOT / folder).rglob("*.py")):
             name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            yield name, ast.parse(file.read_text(), str(file))
+            yield name, parsed(file)
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(), str(file))
 
 
 def imported(tree: ast.AST) -> set[str]:
