@@ -48,6 +48,7 @@ ZERO = Decimal(0)
 _FAR = datetime.max.replace(tzinfo=UTC)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 DAYS_KEPT = 4_096
+PAYMENTS_KEPT = 8_192
 
 
 # -- attribution ---------------------------------------------------------------------------------------------
@@ -172,6 +173,11 @@ def payments_of(
         back[reversal.payment_ref].append(reversal)
     result = []
     for ref in sorted(stated):
+        if len(stated[ref]) == 1 and ref not in back:
+            only = stated[ref][0]
+            payment = _paid_once(ref, only.event_id, only.at, only.amount, only.currency, only.settles)
+            result.append((only, payment, _NEVER_REVERSED))
+            continue
         newest = max(stated[ref], key=_key)
         reversals = [u for u in back[ref] if u.currency in (None, newest.currency)]
         returned = sum((newest.amount if u.amount is None else u.amount for u in reversals), ZERO)
@@ -189,6 +195,16 @@ def payments_of(
         named = max((e for e in stated[ref] if e.loan_id or e.cycle_id), key=_key, default=newest)
         result.append((named, payment, [u.at for u in reversals]))
     return result
+
+
+_NEVER_REVERSED: list[datetime] = []
+
+
+@lru_cache(maxsize=PAYMENTS_KEPT)
+def _paid_once(ref: str, event_id: str, at: datetime, amount: Decimal, currency: str, settles: bool) -> Payment:
+    """A payment that was stated once and not reversed, as nearly all are."""
+    shown = quantised(amount, currency)
+    return Payment(ref, event_id, at, shown, quantised(max(ZERO, amount), currency), currency, settles, ())
 
 
 @lru_cache(maxsize=DAYS_KEPT)
@@ -220,7 +236,7 @@ class Received:
         self.currency = currency
         self.payments = sorted([p for p in payments if p.currency == currency], key=_when)
         self._times = [p.at for p in self.payments]
-        self._sums = [ZERO, *accumulate([p.received for p in self.payments])]
+        self._sums = [ZERO, *accumulate([p.received for p in self.payments])] if self.payments else [ZERO]
         self.total = self._sums[-1]
 
     def since(self, since: datetime, until: datetime) -> Decimal:

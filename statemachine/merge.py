@@ -10,6 +10,7 @@ conversation, and the commitment apart from both, so that chatter never pushes o
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -301,6 +302,8 @@ def bucket_of(element: Any) -> Name:
 
 def _with(bucket: Bucket, added: Sequence[Element], let_go: Key | None, limits: Limits) -> Bucket:
     """The bucket with these elements too, its newest kept; elements of one key are one."""
+    if len(added) == 1 and let_go is None:
+        return _with_one(bucket, added[0], limits)
     known = {e.key: e for e in bucket.elements}
     united = sorted({**{e.key: e for e in added}, **known}.values(), key=_key)
     limit = limits.of(bucket.name[0])
@@ -309,7 +312,29 @@ def _with(bucket: Bucket, added: Sequence[Element], let_go: Key | None, limits: 
     newest_gone = _latest(bucket.let_go, let_go, gone[-1].key if gone else None)
     if len(kept) == len(bucket.elements) and newest_gone == bucket.let_go and all(e.key in known for e in kept):
         return bucket
-    return Bucket(name=bucket.name, elements=kept, let_go=newest_gone)
+    return _bucket(bucket.name, kept, newest_gone)
+
+
+def _with_one(bucket: Bucket, added: Element, limits: Limits) -> Bucket:
+    """As `_with`, of one element, as nearly always: it is put in its place."""
+    elements, key = bucket.elements, added.key
+    place = bisect_left(elements, key, key=_key)
+    if place < len(elements) and elements[place].key == key:
+        return bucket
+    united = (*elements[:place], added, *elements[place:])
+    limit = limits.of(bucket.name[0])
+    too_many = len(united) - limit if limit is not None else 0
+    if too_many <= 0:
+        return _bucket(bucket.name, united, bucket.let_go)
+    newest_gone = _latest(bucket.let_go, united[too_many - 1].key)
+    if place == 0 and too_many == 1 and newest_gone == bucket.let_go:
+        return bucket
+    return _bucket(bucket.name, united[too_many:], newest_gone)
+
+
+def _bucket(name: Name, elements: tuple[Any, ...], let_go: Key | None) -> Bucket:
+    """Of elements that were checked when they were made."""
+    return Bucket.model_construct(name=name, elements=elements, let_go=let_go)
 
 
 def _bounded(buckets: Iterable[Bucket], limits: Limits) -> Iterable[Bucket]:
@@ -328,7 +353,7 @@ def _without_older(bucket: Bucket, last_gone: tuple[Key, Name]) -> Bucket:
     if len(kept) == len(bucket.elements):
         return bucket
     gone = bucket.elements[len(bucket.elements) - len(kept) - 1].key
-    return Bucket(name=bucket.name, elements=kept, let_go=_latest(bucket.let_go, gone))
+    return _bucket(bucket.name, kept, _latest(bucket.let_go, gone))
 
 
 def _key(element: Element) -> Key:

@@ -169,7 +169,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     calendar = Calendar(counted.begun, counted.loans)
     conversations = _conversations(counted.told)
     paid = payments_of(counted.payments, counted.reversals)
-    holdings = _holdings(counted, conversations, paid, calendar)
+    holdings, unplaced = _holdings(counted, conversations, paid, calendar)
     cycles = _cycles(record, holdings, calendar, now, zone, policy.currency)
     identities, expiries = _identities(counted, conversations, now, policy)
     holds, hold_ends = _holds(counted.holds, now)
@@ -195,7 +195,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
         started=_started(counted.started, conversations) if counted.started else (),
         redirected_to=redirect.to if redirect else None,
         moved_until=moved,
-        unplaced_payments=_unplaced(paid, calendar),
+        unplaced_payments=tuple(unplaced),
         valid_until=min((m for m in moments if m > now), default=None),
         calendar=calendar,
     )
@@ -216,7 +216,8 @@ def rungs(record: Record, policy: Policy) -> Rungs:
     calendar = Calendar(counted.begun, counted.loans)
     paid = payments_of(counted.payments, counted.reversals)
     found: dict[Ref, Rung] = {}
-    for ref, holding in _holdings(counted, _conversations(counted.told), paid, calendar).items():
+    holdings, _ = _holdings(counted, _conversations(counted.told), paid, calendar)
+    for ref, holding in holdings.items():
         its = rung(holding, calendar.by_ref.get(ref), zone=zone, currency=policy.currency)
         if its != "none":
             found[ref] = its
@@ -236,19 +237,23 @@ class _Counted:
 
     def __init__(self, record: Record) -> None:
         by_type: dict[type, list[Any]] = defaultdict(list)
+        loans: dict[str, datetime] = {}
+        first: dict[str, Element] = {}
+        is_told_otherwise = False
         for bucket in record.buckets:
             for element in bucket.elements:
                 by_type[type(element)].append(element)
-        smallest = _smallest(by_type.values())
+                known = first.setdefault(element.event_id, element)
+                if known.digest != element.digest or known.at != element.at:
+                    is_told_otherwise = True
+                if (loan := element.loan_id) is not None and element.at < loans.get(loan, _NEVER):
+                    loans[loan] = element.at
+        smallest = _smallest(by_type.values()) if is_told_otherwise else {}
         wrong = _wrong_until(by_type[IdentifierFact])
-        if smallest or wrong:
-            for kind, elements in by_type.items():
-                by_type[kind] = [
-                    e for e in elements if smallest.get(e.event_id, e.key) == e.key and not _is_anothers(e, wrong)
-                ]
-        if moved := max((e.at for e in by_type[Redirected] if e.to is None), default=None):
-            for kind in by_type.keys() - {Redirected}:
-                by_type[kind] = [e for e in by_type[kind] if e.at > moved]
+        moved = max((e.at for e in by_type[Redirected] if e.to is None), default=None)
+        if smallest or wrong or moved:
+            _leave_out(by_type, smallest, wrong, moved)
+            loans = _named_first(by_type)
         self.begun: list[CycleBegun] = by_type[CycleBegun]
         self.breaks: list[PromiseFailed] = by_type[PromiseFailed]
         self.closings: list[CycleEnded] = by_type[CycleEnded]
@@ -266,11 +271,31 @@ class _Counted:
         self.strangers: list[StrangerMet] = by_type[StrangerMet]
         self.told: list[ConversationTold] = by_type[ConversationTold]
         self.withdrawals: list[PromiseWithdrawn] = by_type[PromiseWithdrawn]
-        self.loans: dict[str, datetime] = {}
-        for elements in by_type.values():
-            for e in elements:
-                if e.loan_id is not None and e.at < self.loans.get(e.loan_id, _NEVER):
-                    self.loans[e.loan_id] = e.at
+        self.loans = loans
+
+
+def _leave_out(
+    by_type: dict[type, list[Any]], smallest: dict[str, Key], wrong: dict[str, datetime], moved: datetime | None
+) -> None:
+    """Evidence that does not count: of one id the larger, somebody else's, and what went to somebody else (DESIGN 7)."""
+    for kind, elements in by_type.items():
+        by_type[kind] = [
+            e
+            for e in elements
+            if smallest.get(e.event_id, e.key) == e.key
+            and not _is_anothers(e, wrong)
+            and (moved is None or kind is Redirected or e.at > moved)
+        ]
+
+
+def _named_first(by_type: dict[type, list[Any]]) -> dict[str, datetime]:
+    """When each loan was first named by evidence that counts."""
+    loans: dict[str, datetime] = {}
+    for elements in by_type.values():
+        for e in elements:
+            if e.loan_id is not None and e.at < loans.get(e.loan_id, _NEVER):
+                loans[e.loan_id] = e.at
+    return loans
 
 
 def _key(element: Element) -> Key:
@@ -419,7 +444,8 @@ def _cycles(
 
 def _holdings(
     counted: _Counted, conversations: list[ConversationTold], paid: Paid, calendar: Calendar
-) -> dict[Ref, Holding]:
+) -> tuple[dict[Ref, Holding], list[Payment]]:
+    """The evidence of each cycle, and the payments that count in none."""
     holdings: dict[Ref, Holding] = defaultdict(Holding)
     nobody = {(c.channel, c.conversation_id) for c in conversations if c.outcome in NOBODY_OUTCOMES}
     for said in sorted(counted.commitments, key=_key):
@@ -444,10 +470,15 @@ def _holdings(
         named = next((r for r in reports if r.cycle_id or r.loan_id), reports[0])
         for ref in calendar.place(named.loan_id, named.cycle_id, reports[0].at):
             holdings[ref].messages.append(reports)
+    unplaced = []
     for made, payment, reversed_at in paid:
-        for ref in calendar.place_payment(made.loan_id, made.cycle_id, made.at):
-            holdings[ref].payments.append(payment)
-            holdings[ref].reversed_at.extend(reversed_at)
+        refs = calendar.place_payment(made.loan_id, made.cycle_id, made.at)
+        for ref in refs:
+            holding = holdings[ref]
+            holding.payments.append(payment)
+            holding.reversed_at.extend(reversed_at)
+        if not refs:
+            unplaced.append(payment)
     for closing in counted.closings:
         holdings[(closing.loan_id, closing.cycle_id)].closings.append(closing)
     for mark in counted.breaks:
@@ -456,7 +487,7 @@ def _holdings(
     for withdrawal in counted.withdrawals:
         for ref in _withdrawn_from(withdrawal, counted.commitments, calendar):
             holdings[ref].withdrawals.append(withdrawal)
-    return dict(holdings)
+    return dict(holdings), unplaced
 
 
 def _withdrawn_from(mark: PromiseWithdrawn, commitments: Iterable[CommitmentSaid], calendar: Calendar) -> set[Ref]:
@@ -477,10 +508,6 @@ def _by_message(messages: Iterable[MessageReported]) -> list[list[MessageReporte
     for element in sorted(messages, key=_key):
         grouped[(element.action, element.channel, element.message_id)].append(element)
     return list(grouped.values())
-
-
-def _unplaced(paid: Paid, calendar: Calendar) -> tuple[Payment, ...]:
-    return tuple([payment for e, payment, _ in paid if not calendar.place_payment(e.loan_id, e.cycle_id, e.at)])
 
 
 def _lost(record: Record) -> list[tuple[str, datetime]]:
