@@ -262,19 +262,20 @@ def bodies(connection: Connection, tenant: str, event_ids: Sequence[str]) -> dic
     return {event_id: envelope.document(body) for event_id, body in rows}
 
 
-def has_event_since(
-    connection: Connection, tenant: str, borrower_id: str, type_: str, since: datetime, loan_id: str | None
-) -> bool:
-    """Whether such an event of this borrower arrived since, for this loan or for none."""
-    where = [
+EVENTS_SINCE: Final = 1_000
+"""As many of one borrower's as any record keeps."""
+
+
+def events_since(connection: Connection, tenant: str, borrower_id: str, type_: str, since: datetime) -> list[str]:
+    """The ids of the events of this type that arrived since, newest first; at most `EVENTS_SINCE`."""
+    where = (
         JOURNAL.c.tenant == tenant,
         JOURNAL.c.received_at >= since,
         JOURNAL.c.type == type_,
         _told_of(JOURNAL, _sources(connection, tenant, borrower_id)),
-    ]
-    if loan_id is not None:
-        where.append(or_(JOURNAL.c.loan_id.is_(None), JOURNAL.c.loan_id == loan_id))
-    return connection.execute(select(JOURNAL.c.event_id).where(*where).limit(1)).first() is not None
+    )
+    newest = select(JOURNAL.c.event_id).where(*where).order_by(JOURNAL.c.received_at.desc()).limit(EVENTS_SINCE)
+    return [row[0] for row in connection.execute(newest)]
 
 
 def _sources(connection: Connection, tenant: str, borrower_id: str) -> list[tuple[str, datetime | None]]:

@@ -132,6 +132,8 @@ class Cycle:
     payments: tuple[Payment, ...]
     attempted_at: dict[str, datetime]
     """By action, when a message of this attempt was last tried of which nothing else is known yet."""
+    reports: tuple[str, ...]
+    """The ids of the events that tell of this attempt's messages: they settle its permits, and no others do."""
     promise_overdue_at: datetime | None
     """When a promise in force that is not kept goes past its due date, in the borrower's zone."""
 

@@ -277,7 +277,8 @@ def conclude(
         status = "paid"
     elif holding.closings and _is_closed(holding):
         status = "closed"
-    standing = _standing(holding.messages, fate.broken_at[-1] if fate.broken_at else None)
+    messages = _of_attempt(holding.messages, fate.broken_at[-1]) if fate.broken_at else holding.messages
+    standing = _standing(messages)
     reminded, link = _message_flag(standing, "reminder"), _message_flag(standing, "payment_link")
     promise = _promise(force, money, opening, now, zone) if force else None
     counters = [c for c in fate.alive if _is_counter(c, force)] if force and len(fate.alive) > 1 else []
@@ -312,6 +313,7 @@ def conclude(
         broken_at=tuple(fate.broken_at),
         payments=tuple(sorted(holding.payments, key=_when)),
         attempted_at=_attempted(standing),
+        reports=tuple([report.event_id for reports in messages for report in reports]),
         promise_overdue_at=overdue_at,
     )
 
@@ -592,13 +594,14 @@ def _currency_of(holding: Holding, default: str) -> str:
     return default
 
 
-def _standing(messages: Iterable[list[MessageReported]], since: datetime | None) -> list[MessageReported]:
-    """Of each message of the attempt the report at which it stands."""
-    return [
-        reports[0] if len(reports) == 1 else max(reports, key=_rank)
-        for reports in messages
-        if since is None or reports[0].at >= since
-    ]
+def _of_attempt(messages: Iterable[list[MessageReported]], since: datetime) -> list[list[MessageReported]]:
+    """The messages that were first told of since the attempt began."""
+    return [reports for reports in messages if reports[0].at >= since]
+
+
+def _standing(messages: Iterable[list[MessageReported]]) -> list[MessageReported]:
+    """Of each message the report at which it stands."""
+    return [reports[0] if len(reports) == 1 else max(reports, key=_rank) for reports in messages]
 
 
 def _rank(report: MessageReported) -> tuple[int, Key]:

@@ -127,7 +127,10 @@ async def _is_behind(call: Call, borrower_id: str) -> bool:
 
 
 def _live(conn: Connection, tenant: str, asking: Asking, borrower_id: str) -> Permit | None:
-    """The permit of this cycle, attempt and action that has neither expired nor been settled by an event since."""
+    """The permit of this cycle, attempt and action that has neither expired nor been settled by an event since.
+
+    An event of another cycle or attempt settles nothing here, whatever loan it names: where it stands, the state says.
+    """
     cycle = asking.cycle
     where = (
         PERMIT.c.tenant == tenant,
@@ -139,9 +142,10 @@ def _live(conn: Connection, tenant: str, asking: Asking, borrower_id: str) -> Pe
         PERMIT.c.expires_at > asking.now,
     )
     fields = [PERMIT.c[name] for name in Permit.__dataclass_fields__]
+    of_attempt = frozenset(cycle.reports)
     for row in conn.execute(select(*fields).where(*where).order_by(PERMIT.c.granted_at.desc())):
         permit = Permit(*row)
-        event = EVENT_OF[permit.action]
-        if not records.has_event_since(conn, tenant, borrower_id, event, permit.granted_at, cycle.loan_id):
+        arrived = records.events_since(conn, tenant, borrower_id, EVENT_OF[permit.action], permit.granted_at)
+        if of_attempt.isdisjoint(arrived):
             return permit
     return None

@@ -842,6 +842,7 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
         broken_at=(T - timedelta(days=1),) * 64,
         reminded=replace(cycle.reminded, value=False, evidence=None),
         attempted_at={},
+        reports=(),
     )
     prose = LONG + "I have sent you a reminder and the payment link."
     conversations = tuple(

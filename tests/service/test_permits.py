@@ -215,6 +215,57 @@ async def test_loans_are_reminded_each_for_itself(tmp_path: Path) -> None:
         assert (await ask(service, borrower, loan_id="LN-2")).status == 201
 
 
+@pytest.mark.parametrize("action", ["reminder", "payment_link"])
+@pytest.mark.parametrize("outcome", ["attempted", "sent", "failed", "delivered", "read"])
+@pytest.mark.parametrize("elsewhere", ["another cycle", "another loan", "another attempt", "before the cycle"])
+async def test_what_happens_in_another_cycle_or_attempt_settles_nothing(
+    tmp_path: Path, action: str, outcome: str, elsewhere: str
+) -> None:
+    """The permit of last month's message, or of a broken promise's, is not this one; neither is another loan's."""
+    async with api(tmp_path) as service:
+        borrower = await somebody(service)
+        type_ = {"reminder": "reminder.sent", "payment_link": "payment_link.shared"}[action]
+        due = {"due_date": service.day(20), "amount_due": "1", "currency": "INR"}
+        told: dict[str, Any] = {"channel": "whatsapp", "message_id": "m-9", "outcome": outcome}
+        if elsewhere == "another attempt":
+            told |= {"hours": 3}
+            await service.event("promise.broken", borrower, hours=1, due_date=service.day(5))
+        elif elsewhere == "another loan":
+            await service.event("cycle.opened", borrower, hours=60, loan_id="LN-2", cycle_id="CY-9", **due)
+            told |= {"loan_id": "LN-2"}
+        elif elsewhere == "another cycle":
+            await service.event("cycle.opened", borrower, hours=90, loan_id=LOAN, cycle_id="CY-0", **due)
+            told |= {"loan_id": LOAN, "cycle_id": "CY-0"}
+        else:
+            told |= {"hours": 100}
+        mine = await ask(service, borrower, "run-1", action, loan_id=LOAN)
+        assert mine.status == 201, mine
+        service.behind.now += timedelta(seconds=1)
+        assert (await service.event(type_, borrower, **told)).status == 200
+        assert reason(await ask(service, borrower, "run-2", action, loan_id=LOAN)) == "held_by_other"
+        again = await ask(service, borrower, "run-1", action, loan_id=LOAN)
+        assert (again.status, again["permit_id"]) == (200, mine["permit_id"])
+        await service.event(
+            type_, borrower, hours=0, channel="whatsapp", message_id="m-1", outcome="failed", loan_id=LOAN
+        )
+        assert (await ask(service, borrower, "run-2", action, loan_id=LOAN)).status == 201
+
+
+async def test_a_late_report_of_an_earlier_attempts_message_settles_nothing(tmp_path: Path) -> None:
+    """A message belongs where it was first told of, however late the provider says what became of it."""
+    async with api(tmp_path) as service:
+        borrower = await somebody(service)
+        await message(service, borrower, "attempted", message_id="m-old")
+        service.behind.now += timedelta(days=6)
+        await service.event("promise.broken", borrower, hours=1, due_date=service.day(-1))
+        assert (await ask(service, borrower, "run-1")).status == 201
+        service.behind.now += timedelta(seconds=1)
+        await message(service, borrower, "failed", message_id="m-old")
+        assert reason(await ask(service, borrower, "run-2")) == "held_by_other"
+        await message(service, borrower, "failed", message_id="m-new")
+        assert (await ask(service, borrower, "run-2")).status == 201
+
+
 @pytest.mark.parametrize(
     ("own", "field", "code"),
     [

@@ -153,21 +153,21 @@ async def test_bodies_come_back_as_they_were_posted(service: Embedded) -> None:
     assert (str(body["extra"]["ratio"]), body["extra"]["big"], body["extra"]["none"]) == ("0.25", 10**30, None)
 
 
-async def test_an_event_since_is_one_that_arrived_since_for_this_loan_or_none(service: Embedded) -> None:
+async def test_events_since_are_those_of_the_type_that_arrived_since(service: Embedded) -> None:
     sent = {"channel": "whatsapp", "outcome": "sent"}
 
-    async def since(at: Any, loan: str | None, type_: str = "reminder.sent") -> bool:
-        return bool(await service.look(records.has_event_since, "B-1", type_, at, loan))
+    async def since(at: Any, type_: str = "reminder.sent") -> list[str]:
+        return list(await service.look(records.events_since, "B-1", type_, at))
 
     arrived = service.now
     await service.post(event("reminder.sent", "r-1", borrower_id="B-1", loan_id="LN-1", message_id="m-1", **sent))
-    assert await since(arrived, "LN-1")
-    assert await since(arrived, None)
-    assert not await since(arrived, "LN-2")
-    assert not await since(arrived + timedelta(seconds=1), "LN-1")
-    assert not await since(arrived, "LN-1", "payment_link.shared")
-    await service.post(event("reminder.sent", "r-2", borrower_id="B-1", message_id="m-2", **sent))
-    assert await since(arrived, "LN-2")
+    await service.post(event("reminder.sent", "r-2", borrower_id="B-2", message_id="m-2", **sent))
+    assert await since(arrived) == ["r-1"]
+    assert await since(arrived, "payment_link.shared") == []
+    service.now += timedelta(seconds=1)
+    assert await since(service.now) == []
+    await service.post(event("reminder.sent", "r-3", borrower_id="B-1", message_id="m-3", **sent))
+    assert (await since(arrived), await since(service.now)) == (["r-3", "r-1"], ["r-3"])
 
 
 # -- the time line -----------------------------------------------------------------------------------------------------
