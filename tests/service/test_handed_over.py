@@ -8,7 +8,7 @@ from typing import Any
 
 from service.intake import envelope
 from service.intake.durable import TableIntake
-from service.writer import HANDED_BYTES, HANDED_ENTRIES
+from service.writer.folding import HANDED_BYTES, HANDED_ENTRIES
 from statemachine.entries import Event, Summary
 from tests.service.embedded import TENANT, Embedded, embedded, event, hours, opened, pending, promise, stamped, summary
 
@@ -56,7 +56,7 @@ async def test_so_many_are_kept_and_none_that_is_long(tmp_path: Path) -> None:
         entry = stamped(BODIES[0], "B-1", e.now)
         for number in range(HANDED_ENTRIES + 5):
             writer.hand_over(envelope.to_bytes(f"{TENANT}-{number}", entry), TENANT, entry)
-        assert len(writer._handed) == HANDED_ENTRIES
+        assert len(writer._folder._handed) == HANDED_ENTRIES
         long = stamped(summary("c-9", summary="a" * HANDED_BYTES), "B-1", e.now)
         writer.hand_over(envelope.to_bytes(TENANT, long), TENANT, long)
-        assert len(writer._handed) == HANDED_ENTRIES
+        assert len(writer._folder._handed) == HANDED_ENTRIES

@@ -7,12 +7,13 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from service import keys, records, resumes, writer
+from service import keys, records, resumes
 from service.database import migrate
 from service.intake import table_log
 from service.prepared import OfList, Prepared
+from service.writer import fence
 
-MODULES = (keys, records, resumes, table_log, writer)
+MODULES = (keys, records, resumes, table_log, fence)
 SMALL = ("intake_head", "writer_partition")
 """Tables with a row for each partition."""
 

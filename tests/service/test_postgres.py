@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 
 from service import database as database_module
-from service import keys, postgres, prepared, records, resumes, settings, writer
+from service import keys, postgres, prepared, records, resumes, settings
 from service.app import application
 from service.database import DatabaseUnavailable, InUse, OutcomeUnknown, Store
 from service.intake import table_log
@@ -32,7 +32,8 @@ from service.records import BORROWER, SET_ASIDE
 from service.resumes import Resumes
 from service.tables import METADATA, IntakeHead, Permit, table_of
 from service.wiring import Parts
-from service.writer import take_fence
+from service.writer import fence, take_fence
+from service.writer.saving import ASIDE_ID_CHARACTERS
 from tests.service.embedded import (
     NOON,
     POLICIES,
@@ -552,7 +553,7 @@ async def test_an_entry_under_a_key_that_no_column_takes_is_set_aside_all_the_sa
         assert writing.health() == "ok"
         [row] = await service.database.read(lambda c: c.execute(select(SET_ASIDE)).mappings().all())
         assert row["tenant"] == f"{TENANT}\N{REPLACEMENT CHARACTER}"
-        assert len(row["event_id"]) == writer.ASIDE_ID_CHARACTERS
+        assert len(row["event_id"]) == ASIDE_ID_CHARACTERS
 
 
 # -- one serves --------------------------------------------------------------------------------------------------------
@@ -701,7 +702,7 @@ def _fill(connection: Connection) -> None:
 async def test_a_prepared_statement_finds_its_rows_in_an_index(store: PostgresDatabase) -> None:
     """No statement of a hot path reads all of a tenant's rows."""
     found: dict[str, Prepared] = {}
-    for module in (keys, records, resumes, table_log, writer):
+    for module in (keys, records, resumes, table_log, fence):
         for name, value in vars(module).items():
             for n, one in enumerate(value.values() if isinstance(value, dict) else [value]):
                 if isinstance(one, OfList):

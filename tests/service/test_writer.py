@@ -25,6 +25,7 @@ from service.intake.table_log import TableLog
 from service.records import BORROWER, JOURNAL, REPEAT, SET_ASIDE
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 from service.writer import Fence, FenceLost, InvariantBroken, Outcome, Outcomes, take_fence
+from service.writer.invariants import check_kept, check_rungs
 from statemachine.merge import merge
 from statemachine.record import Bucket, Record
 from statemachine.stamps import Entry
@@ -692,7 +693,7 @@ def test_a_merge_that_lets_go_of_a_newer_element_is_noticed() -> None:
     before = folded(
         conversation(1), conversation(2), stamped(event("hold.placed", "h", kind="dispute", reason="x"), "B-1", NOON)
     )
-    writer._check_kept(
+    check_kept(
         before,
         folded(
             *(conversation(n) for n in (1, 2, 3)),
@@ -708,23 +709,23 @@ def test_a_merge_that_lets_go_of_a_newer_element_is_noticed() -> None:
             buckets.append(Bucket(name=bucket.name, elements=elements, let_go=let_go))
         return before.changed(buckets=tuple(buckets))
 
-    writer._check_kept(before, without("conversations", 0))
+    check_kept(before, without("conversations", 0))
     for broken in (without("conversations", 1), without("holds", 0), before.changed(buckets=before.buckets[1:])):
         with pytest.raises(InvariantBroken):
-            writer._check_kept(before, broken)
+            check_kept(before, broken)
     silent = [Bucket(name=b.name, elements=b.elements[1:]) for b in before.buckets]
     with pytest.raises(InvariantBroken):
-        writer._check_kept(before, before.changed(buckets=tuple(silent)))
+        check_kept(before, before.changed(buckets=tuple(silent)))
 
 
 def test_a_rung_that_fell_is_noticed_but_for_a_new_loan() -> None:
     policy = POLICIES.for_tenant(TENANT)
     high, low = (rungs(r, policy) for r in (folded(conversation(1)), folded(conversation(1, commitment=None))))
-    writer._check_rungs(low, high)
+    check_rungs(low, high)
     with pytest.raises(InvariantBroken):
-        writer._check_rungs(high, low)
+        check_rungs(high, low)
     elsewhere = rungs(folded(conversation(1, commitment=None, loan_id="LN-1")), policy)
-    writer._check_rungs(high, elsewhere)
+    check_rungs(high, elsewhere)
 
 
 async def test_a_correction_to_not_the_borrower_and_evictions_may_lower_a_rung(where: Where) -> None:
@@ -773,7 +774,7 @@ async def test_whoever_stops_waiting_is_forgotten() -> None:
 
 
 async def test_outcomes_nobody_asked_for_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "OUTCOMES_KEPT", 10)
+    monkeypatch.setattr("service.writer.outcomes.OUTCOMES_KEPT", 10)
     outcomes = Outcomes()
     for offset in range(25):
         outcomes.tell(Position(0, offset), Outcome("merged", f"e-{offset}", "B", 1))
