@@ -222,6 +222,14 @@ class Unavailable(Problem):
         super().__init__(detail, retry_after=retry_after)
 
 
+class Unreadable(Unavailable):
+    """What is stored of a borrower is damaged: an outage of one record, never an empty memory (DESIGN 9)."""
+
+    sentence = (
+        "what is stored of this borrower cannot be read; nothing may be concluded from that, and `rebuild` mends it"
+    )
+
+
 class NotYetMerged(Unavailable):
     code, title = "not_yet_merged", "Not yet merged"
     sentence = "the entry named in `after` is not merged yet"

@@ -74,6 +74,12 @@ class Parts:
         self._seconds = Histogram(
             "borrower_memory_request_seconds", "Time to answer", ["route"], registry=self.registry
         )
+        self.unreadable = Counter(
+            "borrower_memory_unreadable_reads",
+            "Reads that met something stored that is damaged",
+            ["route"],
+            registry=self.registry,
+        )
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Counts an answer."""

@@ -147,7 +147,7 @@ class Record(Value):
         try:
             record = cls.model_validate_json(raw)
         except ValidationError:
-            document = from_json(raw)
+            document = _document(raw)
         else:
             _remember_encoded(record.buckets, raw)
             return record
@@ -160,6 +160,13 @@ class Record(Value):
             return cls.model_validate(document)
         except (ValidationError, KeyError, TypeError) as why:
             raise UnreadableRecord(f"a record of schema version {version} is damaged") from why
+
+
+def _document(raw: bytes) -> Any:
+    try:
+        return from_json(raw)
+    except ValueError:
+        raise UnreadableRecord("a record is no JSON") from None
 
 
 _TEXT = TypeAdapter(str)

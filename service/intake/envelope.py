@@ -138,13 +138,14 @@ def stored(type_: str, body: bytes, stamps: bytes) -> Entry:
     except ValidationError as wrong:
         fields = sorted({".".join(str(part) for part in error["loc"]) for error in wrong.errors(include_input=False)})
         raise UnreadableEntry(f"it does not check: {', '.join(fields)}") from None
-    except msgspec.MsgspecError:
-        raise UnreadableEntry("its body is no JSON") from None
 
 
 def document(body: bytes) -> Any:
-    """A stored body as it was sent, its numbers exact; for showing it again."""
-    return _NUMBERS_AS_SENT.decode(body)
+    """A stored body as it was sent, its numbers exact; for showing it again. Raises `UnreadableEntry`."""
+    try:
+        return _NUMBERS_AS_SENT.decode(body)
+    except msgspec.MsgspecError:
+        raise UnreadableEntry("its body is no JSON") from None
 
 
 def body_bytes(body: Body) -> bytes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Annotated, Any
 
+import structlog
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
@@ -20,6 +23,7 @@ from service.errors import (
     UnknownBorrower,
     UnknownIdentifier,
     UnknownLoan,
+    Unreadable,
 )
 from service.narrative import narrative, said_in_words
 from service.policy import Policy
@@ -29,9 +33,12 @@ from service.strictjson import as_sent
 from statemachine.conclusions import STAGES, Cycle, KnownFact
 from statemachine.entries import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id, Named
 from statemachine.ladder import RUNGS
+from statemachine.record import UnreadableRecord
+from statemachine.stamps import UnreadableEntry
 from statemachine.state import UnknownLoan as NoSuchLoan
 
 router = routes("borrowers")
+log = structlog.get_logger("service.routes")
 
 PAGE_LIMIT = 200
 PAGE_DEFAULT = 50
@@ -127,7 +134,20 @@ async def known(call: Call, wanted: OfLoan | OfNothing | OfPage) -> tuple[Known,
     if stored is None:
         raise UnknownBorrower
     policy = call.parts.policies.for_tenant(call.tenant)
-    return call.parts.reader.known(call.tenant, stored, policy, call.parts.clock()), policy
+    with readable(call):
+        return call.parts.reader.known(call.tenant, stored, policy, call.parts.clock()), policy
+
+
+@contextlib.contextmanager
+def readable(call: Call) -> Iterator[None]:
+    """Around whatever understands what is stored: raises `Unreadable` for what is damaged, counted and logged."""
+    try:
+        yield
+    except (UnreadableRecord, UnreadableEntry) as why:
+        route = getattr(call.request.scope.get("route"), "path", "-")
+        call.parts.unreadable.labels(route).inc()
+        log.error("stored.unreadable", tenant=call.tenant, route=route, why=str(why))
+        raise Unreadable from why
 
 
 def cycle_of(one: Known, loan_id: str | None) -> Cycle:
@@ -153,7 +173,8 @@ async def get_borrower(call: Call) -> Response:
         bodies = records.bodies(conn, call.tenant, tuple(last.values()))
         return {channel: bodies[event_id] for channel, event_id in last.items() if event_id in bodies}
 
-    told = await call.parts.database.read(look)
+    with readable(call):
+        told = await call.parts.database.read(look)
     handed_out = any(policy.mode_for(channel, one.borrower_id) == "enabled" for channel in CHANNELS)
     return answered(
         {
@@ -273,7 +294,8 @@ def _item(one: Known, item: dict[str, Any]) -> dict[str, Any]:
 async def paged(call: Call, look: Any) -> records.Page:
     """A page of a list; a cursor that is none is named."""
     try:
-        page: records.Page = await call.parts.database.read(look)
+        with readable(call):
+            page: records.Page = await call.parts.database.read(look)
     except ValueError:
         raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
     return page

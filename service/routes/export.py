@@ -10,7 +10,7 @@ from starlette.responses import Response
 from service import records
 from service.calls import Call, answered, call, routes
 from service.narrative import narrative
-from service.routes.borrowers import OfNothing, fact_answer, known
+from service.routes.borrowers import OfNothing, fact_answer, known, readable
 from service.strictjson import as_sent
 
 router = routes("export")
@@ -30,7 +30,8 @@ async def export_borrower(call: Call) -> Response:
     def look(conn: Connection) -> dict[str, Any]:
         return records.export(conn, call.tenant, one.borrower_id)
 
-    kept = await call.parts.database.read_slow(look)
+    with readable(call):
+        kept = await call.parts.database.read_slow(look)
     entries = [entry | {"entry": as_sent(entry["entry"])} for entry in kept["entries"]]
     return answered(
         {

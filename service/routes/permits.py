@@ -15,7 +15,7 @@ from service import records
 from service.calls import Call, answered, call, routes
 from service.errors import PermitRefused, UnknownBorrower
 from service.permits import ACTIONS, EVENT_OF, Asking, Permit, Refused, new_refusal, standing_refusal
-from service.routes.borrowers import cycle_of, path_id
+from service.routes.borrowers import cycle_of, path_id, readable
 from service.tables import Permit as PermitRow
 from service.tables import table_of
 from statemachine.contact import contact_of
@@ -77,7 +77,8 @@ async def take_permit(call: Call) -> Response:
         stored = records.held(conn, call.tenant, borrower_id)
         if stored is None:
             raise UnknownBorrower
-        one = call.parts.reader.known(call.tenant, stored, policy, now)
+        with readable(call):
+            one = call.parts.reader.known(call.tenant, stored, policy, now)
         cycle = cycle_of(one, asked.loan_id)
         asking = Asking(
             state=one.state,
