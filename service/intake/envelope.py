@@ -80,6 +80,10 @@ class _Event(msgspec.Struct):
     data: _Data
 
 
+class _Typed(msgspec.Struct):
+    type: str
+
+
 def to_bytes(tenant: str, entry: Entry) -> bytes:
     """The value that goes into the log."""
     stamps = entry.stamps
@@ -119,6 +123,15 @@ def from_bytes(raw: bytes) -> Opened:
     if entry.event_id != event.id or entry.stamps.borrower_id != event.subject:
         raise UnreadableEntry("it names another id or borrower than its body and stamps")
     return Opened(event.source.removeprefix(SOURCE), entry, body, stamps)
+
+
+def kind_of(raw: bytes) -> str:
+    """What a value says that it is, `summary` or `event`, though it cannot be read: `event` too when it says nothing."""
+    try:
+        told = _TYPED.decode(raw).type
+    except (msgspec.MsgspecError, RecursionError):
+        return "event"
+    return "summary" if told == f"{TYPE}summary" else "event"
 
 
 def opened_as(raw: bytes, tenant: str, entry: Entry) -> Opened:
@@ -174,6 +187,7 @@ def _sent(name: str, value: Any) -> Any:
 _AS_SENT: Final = msgspec.json.Encoder(enc_hook=_sent_fields, decimal_format="number")
 _NUMBERS_AS_SENT: Final = msgspec.json.Decoder(float_hook=Decimal)
 _EVENT: Final = msgspec.json.Decoder(_Event)
+_TYPED: Final = msgspec.json.Decoder(_Typed)
 
 
 # -- the same again? ---------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from service import records
+from service.intake import envelope
 from service.intake.log import (
     Change,
     Position,
@@ -88,13 +89,13 @@ def _put_conflict_aside(connection: Connection, item: Item) -> None:
 
 
 def _aside(item: Item, detail: str) -> Aside:
-    """What could not even be read is kept under what its key in the log says."""
+    """What could not even be read is kept under what its key in the log says, and as what it says that it is."""
     logged, opened = item.logged, item.opened
     return Aside(
         tenant=_storable(item.tenant),
-        reason="cannot_merge",
+        reason="cannot_merge" if opened else "unreadable",
         detail=detail,
-        kind=_kind(opened.entry) if opened else "event",
+        kind=_kind(opened.entry) if opened else envelope.kind_of(logged.value),
         received_at=opened.entry.stamps.received_at if opened else logged.appended_at,
         value=logged.value,
         borrower_id=_storable(opened.entry.stamps.borrower_id if opened else logged.borrower_id),

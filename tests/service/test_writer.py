@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import sqlite3
 import sys
@@ -26,6 +27,7 @@ from service.records import BORROWER, JOURNAL, REPEAT, SET_ASIDE
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 from service.writer import Fence, FenceLost, InvariantBroken, Outcome, Outcomes, take_fence
 from service.writer.invariants import check_kept, check_rungs
+from statemachine.entries import Event, Summary
 from statemachine.merge import merge
 from statemachine.record import Bucket, Record
 from statemachine.stamps import Entry
@@ -564,9 +566,40 @@ async def test_what_is_no_entry_is_kept_under_its_key(where: Where, value: bytes
         items = [Pending(TENANT, "B-1", "e-1", value), pending(stamped(promise(), "B-1", NOON))]
         assert statuses(await service.told(await service.log.append(items))) == ["set_aside", "merged"]
         [item] = (await service.look(records.set_aside, "open", 10, None)).items
-        assert (item["reason"], item["event_id"], item["borrower_id"]) == ("cannot_merge", "e-1", "B-1")
+        assert (item["reason"], item["event_id"], item["borrower_id"]) == ("unreadable", "e-1", "B-1")
         assert (await service.look(records.set_aside_item, item["id"]))[1] == value
         assert "garbage" not in item["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (promise(outcome="connected"), "summary"),
+        (event("reminder.sent", "e-9", borrower_id="B-1", channel="voice", message_id="m", outcome="sent"), "event"),
+    ],
+    ids=["summary", "event"],
+)
+@pytest.mark.parametrize("spoil", ["its body", "its version", "its stamps", "its id"])
+async def test_what_cannot_be_read_is_listed_as_what_it_says_it_is(
+    where: Where, body: Summary | Event, kind: str, spoil: str
+) -> None:
+    """Kind and reason are what ops sort by: an unreadable summary is no event that failed to merge (API 12)."""
+    entry = pending(stamped(body, "B-1", NOON))
+    document = json.loads(entry.value)
+    if spoil == "its body":
+        document["data"]["body"]["outcome"] = "odd"
+    elif spoil == "its version":
+        document["data"]["v"] = 99
+    elif spoil == "its stamps":
+        document["data"]["stamps"] = {}
+    else:
+        document["id"] = "another"
+    async with embedded(where(), partitions=1) as service:
+        spoilt = Pending(TENANT, "B-1", entry.event_id, json.dumps(document).encode())
+        assert statuses(await service.told(await service.log.append([spoilt]))) == ["set_aside"]
+        [item] = (await service.look(records.set_aside, "open", 10, None)).items
+        assert (item["kind"], item["reason"], item["event_id"]) == (kind, "unreadable", entry.event_id)
+        assert item["detail"].startswith("unreadable: ")
 
 
 async def test_an_entry_in_somebody_elses_partition_is_not_merged_there(where: Where) -> None:

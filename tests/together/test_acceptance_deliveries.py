@@ -526,7 +526,8 @@ def test_one_bad_item_does_not_stop_the_line(acme: Tenant) -> None:
     assert one.says()["status"] == "merged"
     assert time.monotonic() - began < 2
     (item,) = (i for i in set_aside(acme, "open") if i["event_id"] == poison)
-    assert (item["reason"], item["status"], item["borrower_id"]) == ("cannot_merge", "open", one.id)
+    assert (item["kind"], item["reason"], item["status"]) == ("summary", "unreadable", "open")
+    assert item["borrower_id"] == one.id
     assert item["detail"]
     assert item["attempts"] >= 1
     again = acme.post(f"/v1/ops/set-aside/{item['id']}/retry", None)

@@ -294,13 +294,13 @@ def test_what_is_not_ours_in_the_topic_is_set_aside_and_stops_nothing(one_writer
             assert read.status_code == 200
         listed = client.get("/v1/ops/set-aside", params={"limit": 200}).json()["items"]
     aside = one_writer.rows("SELECT tenant, event_id, detail, reason FROM set_aside")
-    assert {row["reason"] for row in aside} == {"cannot_merge"}
+    assert {row["reason"] for row in aside} == {"cannot_merge", "unreadable"}
     coordinates = {row["event_id"] for row in aside if row["event_id"].startswith(f"{one_writer.topic}/")}
     assert len(coordinates) >= 4 * PARTITIONS
     details = {row["detail"] for row in aside}
     assert any("another tenant" in told for told in details)
     assert any("stamped" in told for told in details)
-    assert {item["reason"] for item in listed} == {"cannot_merge"}
+    assert {item["reason"] for item in listed} == {"cannot_merge", "unreadable"}
     assert not one_writer.rows("SELECT 1 FROM journal WHERE event_id = 'forged'")
     assert all(writer.running() for writer in one_writer.writers)
 
