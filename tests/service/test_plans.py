@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from service import keys, records, resumes
+from service import keys, resumes
 from service.database import migrate
 from service.intake import table_log
 from service.prepared import OfList, Prepared
+from service.records import aside, beside, borrower, journal, operations, saving
 from service.writer import fence
 
-MODULES = (keys, records, resumes, table_log, fence)
+MODULES = (keys, aside, beside, borrower, journal, operations, saving, resumes, table_log, fence)
 SMALL = ("intake_head", "writer_partition")
 """Tables with a row for each partition."""
 

@@ -28,7 +28,7 @@ from service.postgres import PostgresDatabase
 from service.prepared import OfList, Prepared
 from service.reading import Reader
 from service.rebuild import rebuild
-from service.records import BORROWER, SET_ASIDE
+from service.records import BORROWER, SET_ASIDE, aside, beside, borrower, journal, operations, saving
 from service.resumes import Resumes
 from service.tables import METADATA, IntakeHead, Permit, table_of
 from service.wiring import Parts
@@ -702,7 +702,7 @@ def _fill(connection: Connection) -> None:
 async def test_a_prepared_statement_finds_its_rows_in_an_index(store: PostgresDatabase) -> None:
     """No statement of a hot path reads all of a tenant's rows."""
     found: dict[str, Prepared] = {}
-    for module in (keys, records, resumes, table_log, fence):
+    for module in (keys, aside, beside, borrower, journal, operations, saving, resumes, table_log, fence):
         for name, value in vars(module).items():
             for n, one in enumerate(value.values() if isinstance(value, dict) else [value]):
                 if isinstance(one, OfList):

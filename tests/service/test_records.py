@@ -17,7 +17,9 @@ from sqlalchemy.dialects import postgresql
 from service import records
 from service.intake import envelope
 from service.prepared import Prepared
-from service.records import BORROWER, BadCursor, Page
+from service.records import BORROWER, BadCursor, Page, beside, borrower, journeys, operations, saving
+from service.records import aside as aside_rows
+from service.records import journal as journal_rows
 from service.tables import Permit, Resume, table_of
 from statemachine.merge import merge
 from statemachine.record import Record
@@ -471,7 +473,7 @@ async def on_sqlite(tmp_path: Path) -> AsyncIterator[Embedded]:
 
 async def test_only_what_is_not_merged_is_looked_through_for_it(on_sqlite: Embedded) -> None:
     """The log keeps a week; looking for what is behind must not read it."""
-    for statement in (records._WAITS.statement, records._WAITING.statement):
+    for statement in (operations._WAITS.statement, operations._WAITING.statement):
         steps = await plan(on_sqlite, statement)
         assert any("SEARCH intake USING" in step and "log_offset>" in step for step in steps), steps
 
@@ -480,13 +482,15 @@ async def test_indexes_serve_the_lists(on_sqlite: Embedded) -> None:
     journal = records.JOURNAL.c
     newest_first = (journal.effective_at.desc(), journal.event_id.desc())
     line = select(journal.event_id).where(journal.tenant == "a", journal.borrower_id == "b").order_by(*newest_first)
-    of_one = records._revisions("a", [("b", None)]).where(journal.channel == "voice", journal.conversation_id == "c")
+    of_one = journal_rows._revisions("a", [("b", None)]).where(
+        journal.channel == "voice", journal.conversation_id == "c"
+    )
     joined = select(BORROWER.c.borrower_id).where(BORROWER.c.tenant == "a", BORROWER.c.redirected_to == "b")
     cases = {
         "journal_timeline": line,
         "journal_conversation": of_one,
         "borrower_redirected": joined,
-        "set_aside_open_event": records._SAME_ASIDE.statement,
+        "set_aside_open_event": aside_rows._SAME_ASIDE.statement,
     }
     for index, statement in cases.items():
         steps = await plan(on_sqlite, statement)
@@ -494,11 +498,17 @@ async def test_indexes_serve_the_lists(on_sqlite: Embedded) -> None:
         assert not any("TEMP B-TREE" in step for step in steps), (index, steps)
 
 
-def test_every_prepared_statement_is_one_for_postgresql_too() -> None:
-    from service import keys, writer
-    from service.intake import table_log
+ROOMS = (aside_rows, beside, borrower, journal_rows, journeys, operations, saving)
 
-    prepared = [s for m in (records, keys, writer, table_log) for s in vars(m).values() if isinstance(s, Prepared)]
+
+def test_every_prepared_statement_is_one_for_postgresql_too() -> None:
+    from service import keys
+    from service.intake import outbox, table_log
+    from service.writer import fence
+
+    prepared = [
+        s for m in (*ROOMS, keys, fence, outbox, table_log) for s in vars(m).values() if isinstance(s, Prepared)
+    ]
     assert len(prepared) > 25
     for one in prepared:
         assert str(one.statement.compile(dialect=postgresql.dialect()))  # type: ignore[attr-defined]
