@@ -17,18 +17,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from starlette.responses import Response
 
 from service import naming, records
 from service.calls import answered
+from service.database import DatabaseUnavailable
 from service.errors import AmbiguousIdentifier, FieldError, IdConflict, InvalidBody, Problem, problem_response
 from service.intake import envelope
 from service.intake.log import Pending
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
-from service.resumes import Entered
+from service.resumes import RESUME, Entered
 from statemachine.entries import ConversationStarted, Event, IdentifierLinked, Summary
 from statemachine.stamps import Entry, Warning
 from statemachine.state import is_zone
@@ -93,7 +94,7 @@ async def _receive_together(call: Call, posted: Sequence[Posted]) -> list[Receiv
         for (n, entry), result in zip(pending, done, strict=True):
             results[n] = result
             if result.problem is None:
-                _report_start(parts, tenant, entry.body)
+                await _report_start(parts, tenant, entry)
     return [r for r in results if r is not None]
 
 
@@ -158,13 +159,35 @@ _LINK_WARNINGS = {
 }
 
 
-def _report_start(parts: Parts, tenant: str, body: Any) -> None:
-    """Where a conversation that came from a resume really started (AC-76)."""
-    if isinstance(body, Summary | ConversationStarted) and body.resume_id and body.entered_state:
-        agent = body.agent if isinstance(body, Summary) else None
-        parts.resumes.keep(
-            Entered(tenant, body.resume_id, body.channel, body.conversation_id, body.entered_state, agent)
-        )
+async def _report_start(parts: Parts, tenant: str, entry: Entry) -> None:
+    """Where a conversation that came from a resume really started (AC-76); of a resume of somebody else it says nothing."""
+    body = entry.body
+    if not isinstance(body, Summary | ConversationStarted) or not body.resume_id or not body.entered_state:
+        return
+    agent = body.agent if isinstance(body, Summary) else None
+    with contextlib.suppress(DatabaseUnavailable):  # it is a statistic: what was durable is answered all the same
+        if await _was_told_of(parts, tenant, body.resume_id, entry.stamps.borrower_id):
+            parts.resumes.keep(
+                Entered(tenant, body.resume_id, body.channel, body.conversation_id, body.entered_state, agent)
+            )
+
+
+async def _was_told_of(parts: Parts, tenant: str, resume_id: str, borrower_id: str) -> bool:
+    """Whether a resume was answered of this borrower, or of nobody known then. A provisional one is who it turned out to be."""
+
+    def look(conn: Connection) -> bool | None:
+        where = (RESUME.c.tenant == tenant, RESUME.c.resume_id == resume_id)
+        row = conn.execute(select(RESUME.c.borrower_id).where(*where)).first()
+        if row is None:
+            return None
+        whose = [records.resolve_id(conn, tenant, id_) for id_ in (row[0] or borrower_id, borrower_id)]
+        return whose[0] == whose[1]
+
+    known = await parts.database.read(look)
+    if known is None:  # a conversation of a moment: the answer it began with is not written yet
+        await parts.resumes.flush()
+        known = await parts.database.read(look)
+    return bool(known)
 
 
 # -- what became of it ------------------------------------------------------------------------------------------

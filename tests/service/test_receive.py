@@ -228,6 +228,54 @@ async def test_a_broken_sign_in_a_text_is_mended_and_in_an_id_is_refused(tmp_pat
         assert [(error["field"], error["code"]) for error in refused["errors"]] == [("event_id", "bad_id")]
 
 
+# -- where a conversation started ------------------------------------------------------------------------------------------------
+
+
+async def started(service: Api, resume_id: str) -> tuple[Any, Any]:
+    """What is kept of that resume about the conversation that came of it: where it entered, and whether that was ignored."""
+    (item,) = [i for i in (await service.get("/v1/ops/resumes"))["items"] if i["resume_id"] == resume_id]
+    return item["entered_state"], item["ignored"]
+
+
+@pytest.mark.parametrize("by", ["summary", "conversation.started"])
+async def test_a_start_is_reported_by_a_conversation_of_the_same_borrower_alone(tmp_path: Path, by: str) -> None:
+    async with api(tmp_path) as service:
+
+        async def reported(borrower: str | None, resume_id: str, **own: Any) -> None:
+            told = own | {"resume_id": resume_id, "entered_state": "closing"}
+            if by == "summary":
+                answer = await service.told(borrower, hours=0, **told)
+            else:
+                own_id = service.name("c")
+                answer = await service.event(by, borrower, hours=0, channel="voice", conversation_id=own_id, **told)
+            assert answer.status == 200
+
+        for borrower in ("B-1", "B-2"):
+            await service.told(borrower)
+        hers = (await service.resume("B-1"))["resume_id"]
+        await reported("B-2", hers)
+        await reported("B-404", hers)
+        assert await started(service, hers) == (None, False)
+        assert (await service.get("/v1/ops/stats"))["resumes_ignored"] == 0
+        await reported("B-1", hers)
+        assert await started(service, hers) == ("closing", True)
+        assert (await service.get("/v1/ops/stats"))["resumes_ignored"] == 1
+
+        nobodys = (await service.resume("B-9"))["resume_id"]
+        await reported("B-9", nobodys)
+        assert await started(service, nobodys) == ("closing", True)
+
+        phone = service.phone()
+        provisional = (await service.told(identifier=phone))["borrower_id"]
+        unknown = await service.resume(provisional)
+        assert unknown["borrower_id"] == provisional
+        await service.event("identifier.linked", "B-1", identifier=phone)
+        await reported("B-2", unknown["resume_id"])
+        assert await started(service, unknown["resume_id"]) == (None, False)
+        await reported("B-1", unknown["resume_id"])
+        assert await started(service, unknown["resume_id"]) == ("closing", True)
+
+
 # -- several ---------------------------------------------------------------------------------------------------------------------
 
 
