@@ -17,7 +17,7 @@ from sqlalchemy.exc import DataError
 from service import database as database_module
 from service.database import Store
 from service.intake import table_log as table_log_module
-from service.intake.log import IntakeLog, LogChanged, LogUnavailable, Pending, Position, partition_of
+from service.intake.log import IntakeLog, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.table_log import TableLog
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 from tests.service.conftest import Where
@@ -30,8 +30,17 @@ def item(borrower: str, event: str, value: bytes = b"{}", tenant: str = "acme") 
     return Pending(tenant, borrower, event, value)
 
 
+async def all_entries(log: IntakeLog, partition: int, start: int = 0) -> list[Logged]:
+    """From `start` to the end, however many of them one read gives."""
+    found: list[Logged] = []
+    while entries := await log.read(partition, start, 1000, 0):
+        found += entries
+        start = entries[-1].offset + 1
+    return found
+
+
 async def everything(log: IntakeLog, partition: int, start: int = 0) -> list[tuple[int, str]]:
-    return [(e.offset, e.event_id) for e in await log.read(partition, start, 1000, 0)]
+    return [(e.offset, e.event_id) for e in await all_entries(log, partition, start)]
 
 
 class IntakeLogContract:

@@ -1,5 +1,7 @@
 """Real Kafka brokers for tests, by the first way there is: one named in the environment, Docker, Java with Maven.
 
+Tests of the wire alone take librdkafka's stand-in (`mock_broker`) where there is none of these, except in CI.
+
 Knows how brokers are started, ended and broken. It must not know the product, nor any Kafka client: that a node is up
 is asked in the protocol's own bytes. `docker/kafka/run.py` knows how a node is set up.
 """
@@ -7,6 +9,7 @@ is asked in the protocol's own bytes. `docker/kafka/run.py` knows how a node is 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -26,6 +29,7 @@ import pytest
 
 KAFKA = Path(__file__).parents[2] / "docker" / "kafka"
 NAMED = "TEST_KAFKA"
+MOCK = "librdkafka's stand-in"
 
 CONNECT_SECONDS = 2.0
 UP_SECONDS = 150
@@ -73,6 +77,8 @@ class Brokers:
     way: str
     nodes: Mapping[int, Node] = field(default_factory=dict)
     clean: Callable[[], None] = lambda: None
+    make: Callable[[str, int], None] | None = None
+    """Makes a topic of so many partitions, where a client of Kafka's cannot."""
 
     def start(self, node: int) -> None:
         """Starts an ended node again and waits until all that run know each other."""
@@ -134,16 +140,21 @@ class Brokers:
 
 
 @contextlib.contextmanager
-def running(folder: Path, nodes: int = 1, *, ours: bool = False) -> Iterator[Brokers]:
+def running(folder: Path, nodes: int = 1, *, ours: bool = False, wire: bool = False) -> Iterator[Brokers]:
     """A cluster of so many nodes that ends with the block. `ours`: one that may be broken, so not the named one.
 
-    Where there is none, the test is skipped with the reason; where `CI` is set it fails, for there it is required.
+    `wire`: librdkafka's stand-in will do where there is no real one; `needs_real` then skips what it cannot do. Where there
+    is none at all, the test is skipped with the reason; where `CI` is set it fails, for there a real one is required.
     """
     brokers, reason = started(folder, nodes, ours=ours)
     if brokers is None:
-        if os.environ.get("CI", "").lower() in {"", "0", "false"}:
+        if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
+            pytest.fail(f"CI requires a real Kafka broker: {reason}")
+        if wire:
+            brokers, no_mock = mock(folder, nodes)
+            reason = f"{reason}; {no_mock}"
+        if brokers is None:
             pytest.skip(f"no Kafka broker: {reason}")
-        pytest.fail(f"CI requires a real Kafka broker: {reason}")
     try:
         yield brokers
     finally:
@@ -230,10 +241,27 @@ def java(folder: Path, nodes: int) -> tuple[Brokers | None, str]:
 WAYS: Sequence[Callable[[Path, int], tuple[Brokers | None, str]]] = (named, docker, java)
 
 
+def mock(folder: Path, nodes: int) -> tuple[Brokers | None, str]:
+    """librdkafka's stand-in. It may be paused, but what it holds goes with it; its topics are made by `make`."""
+    if importlib.util.find_spec("confluent_kafka") is None:
+        return None, "the wheel confluent-kafka is not installed"
+    process = Mock(folder / "mock.log", nodes)
+    # One process is all of its nodes.
+    brokers = Brokers(process.bootstrap, MOCK, {1: process}, process.close, process.make)
+    return _up(brokers), ""
+
+
+def needs_real(brokers: Brokers, what: str) -> None:
+    """Skips a test of `what` the stand-in cannot do."""
+    if brokers.way == MOCK:
+        pytest.skip(f"no real Kafka broker, and {MOCK} has no {what}")
+
+
 def _up(brokers: Brokers) -> Brokers:
     try:
         for node in brokers.nodes.values():
-            node.start()
+            if not node.running():
+                node.start()
         brokers.wait_until_up()
     except BaseException:
         brokers.close()
@@ -278,6 +306,51 @@ class Process:
 
     def log(self) -> str:
         return self.path.read_text(errors="replace")
+
+
+class Mock:
+    """The process that is librdkafka's stand-in. It runs from the beginning: its address is its own choice."""
+
+    def __init__(self, path: Path, nodes: int) -> None:
+        self.path = path
+        with path.open("ab") as out:
+            command = [sys.executable, str(Path(__file__).with_name("mock_broker.py")), str(nodes)]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=out, text=True
+            )
+        self.bootstrap = self._answer()
+
+    def start(self) -> None:
+        raise AssertionError(f"{MOCK} keeps nothing, so it cannot come back")
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float) -> None:
+        self.process.wait(seconds)
+
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def log(self) -> str:
+        return self.path.read_text(errors="replace")
+
+    def make(self, topic: str, partitions: int) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"topic {topic} {partitions}\n")
+        self.process.stdin.flush()
+        assert self._answer() == "made", self.log()
+
+    def close(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        told = self.process.stdout.readline().strip()
+        assert told, f"{MOCK} ended: {self.log()[-LOG_TAIL:]}"
+        return told
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.together import broker, postgres
 pytestmark = [pytest.mark.process, pytest.mark.timeout(900)]
 
 # Kafka counts a silent node as gone after its session of 9 s.
-NOTICED_SECONDS = 40
+NOTICED_SECONDS = 90
 MESSAGES = 30
 ANSWER_SECONDS = 60
 
@@ -158,16 +159,72 @@ class TestPostgres:
             found.kill()
 
 
-def test_without_any_way_a_test_is_skipped_and_ci_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.delenv(broker.NAMED, raising=False)
-    monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="no Java 17 or newer"), broker.running(tmp_path):
-        pass
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="CI requires a real Kafka broker"), broker.running(tmp_path):
-        pass
+class TestWithout:
+    """On a machine that has nothing installed."""
+
+    @pytest.fixture(autouse=True)
+    def _bare(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        for name in ("JAVA_HOME", broker.NAMED, postgres.NAMED, "CI"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(postgres, "INSTALLED", ())
+
+    def test_what_needs_a_broker_is_skipped_and_fails_in_ci(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(pytest.skip.Exception, match="no Java 17 or newer"), broker.running(tmp_path):
+            pass
+        monkeypatch.setenv("CI", "true")
+        for wire in (False, True):
+            with (
+                pytest.raises(pytest.fail.Exception, match="CI requires a real Kafka broker"),
+                broker.running(tmp_path, wire=wire),
+            ):
+                pass
+
+    async def test_the_wire_is_tried_on_a_stand_in_that_says_what_it_is(self, tmp_path: Path) -> None:
+        with broker.running(tmp_path, ours=True, wire=True) as brokers:
+            assert brokers.members() == {1}
+            assert brokers.make is not None
+            await asyncio.to_thread(brokers.make, "told", 2)
+            async with AIOKafkaProducer(bootstrap_servers=brokers.bootstrap, acks="all") as producer:
+                for number in range(MESSAGES):
+                    await producer.send_and_wait("told", str(number).encode(), partition=0)
+            assert await everything(brokers, "told", MESSAGES) == [str(number).encode() for number in range(MESSAGES)]
+            with pytest.raises(pytest.skip.Exception, match="librdkafka's stand-in has no three nodes"):
+                broker.needs_real(brokers, "three nodes")
+            brokers.pause(1)
+            with pytest.raises(TimeoutError):
+                brokers.members()
+            brokers.resume(1)
+            assert brokers.members() == {1}
+        assert not brokers.nodes[1].running()
+
+    def test_without_the_wheel_there_is_no_stand_in_either(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+        with (
+            pytest.raises(pytest.skip.Exception, match="confluent-kafka is not installed"),
+            broker.running(tmp_path, wire=True),
+        ):
+            pass
+
+    def test_postgres_comes_out_of_the_wheel(self) -> None:
+        with postgres.running() as server, server.database() as url:
+            assert server.way == "wheel"
+            server.sql("create table told (words text); insert into told values ('I will pay')", url)
+            server.kill()
+            server.start()
+            assert server.sql("select words from told", url) == "I will pay"
+
+    def test_what_needs_postgres_is_skipped_and_fails_in_ci(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(postgres, "WHEEL", "no_such_wheel")
+        with pytest.raises(pytest.skip.Exception, match="the wheel no-such-wheel is not installed"), postgres.running():
+            pass
+        monkeypatch.setenv("CI", "true")
+        with pytest.raises(pytest.fail.Exception, match="CI requires a real PostgreSQL"), postgres.running():
+            pass
 
 
 @contextlib.asynccontextmanager

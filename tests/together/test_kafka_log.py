@@ -20,18 +20,26 @@ from service.intake.kafka_log import NO_TENANT, KafkaLog
 from service.intake.kafka_producer import KafkaProducer
 from service.intake.kafka_topics import Cluster, Topic
 from service.intake.log import LogChanged, LogStuck, LogUnavailable
-from tests.service.test_table_log import IntakeLogContract, everything, item
+from tests.service.test_table_log import IntakeLogContract, all_entries, everything, item
 from tests.together import broker
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(900)]
 
-SETTLED_SECONDS = 30.0
+SETTLED_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[broker.Brokers]:
-    with broker.running(tmp_path_factory.mktemp("kafka"), ours=True) as running:
+    with broker.running(tmp_path_factory.mktemp("kafka"), ours=True, wire=True) as running:
         yield running
+
+
+@pytest.fixture
+def real(brokers: broker.Brokers) -> None:
+    broker.needs_real(brokers, "second members of a group, and no asking or changing of topics")
+
+
+needs_real = pytest.mark.usefixtures("real")
 
 
 @pytest.fixture
@@ -40,9 +48,12 @@ def cluster(brokers: broker.Brokers) -> Cluster:
 
 
 @pytest.fixture
-async def topic(cluster: Cluster) -> Topic:
+async def topic(cluster: Cluster, brokers: broker.Brokers) -> Topic:
     """A new one of three partitions."""
     made = Topic(f"{uuid.uuid4().hex[:8]}.intake", 3)
+    if brokers.make is not None:
+        brokers.make(made.name, made.partitions)
+        return made
     await kafka_topics.make(cluster, [made], copies=None, retention_days=7)
     return made
 
@@ -118,6 +129,7 @@ async def admin(cluster: Cluster) -> AsyncIterator[AIOKafkaAdminClient]:
 # -- the group ---------------------------------------------------------------------------------------------------------
 
 
+@needs_real
 async def test_members_share_the_partitions_as_they_come_and_go(open_log: Callable[..., Any]) -> None:
     one = Member(await open_log())
     await until(lambda: one.hand.has == {0, 1, 2})
@@ -132,6 +144,7 @@ async def test_members_share_the_partitions_as_they_come_and_go(open_log: Callab
     await one.leaves()
 
 
+@needs_real
 async def test_a_member_reads_from_where_it_asks_and_not_from_where_the_group_was(open_log: Callable[..., Any]) -> None:
     one = Member(await open_log())
     await until(lambda: one.hand.has == {0, 1, 2})
@@ -152,6 +165,7 @@ async def test_a_member_reads_from_where_it_asks_and_not_from_where_the_group_wa
     await two.leaves()
 
 
+@needs_real
 async def test_nothing_is_lost_to_a_reader_that_left_over_a_change_of_members(open_log: Callable[..., Any]) -> None:
     """A fetch that a reader left behind must not take away what the next reader waits for."""
     one = Member(await open_log())
@@ -186,6 +200,7 @@ async def test_nothing_is_lost_to_a_reader_that_left_over_a_change_of_members(op
     await one.leaves()
 
 
+@needs_real
 async def test_what_is_merged_is_told_to_the_group(
     open_log: Callable[..., Any], cluster: Cluster, topic: Topic
 ) -> None:
@@ -201,6 +216,7 @@ async def test_what_is_merged_is_told_to_the_group(
     await one.leaves()
 
 
+@needs_real
 async def test_more_partitions_stop_every_member_loudly(
     open_log: Callable[..., Any], cluster: Cluster, topic: Topic
 ) -> None:
@@ -242,6 +258,7 @@ async def test_entries_that_are_there_and_do_not_come_are_noticed(
 # -- what is not as it was ---------------------------------------------------------------------------------------------
 
 
+@needs_real
 async def test_offsets_that_are_gone_are_not_passed_over(
     open_log: Callable[..., Any], cluster: Cluster, topic: Topic
 ) -> None:
@@ -257,6 +274,7 @@ async def test_offsets_that_are_gone_are_not_passed_over(
     assert await everything(log, partition, 4) == [(4, "e-4"), (5, "e-5")]
 
 
+@needs_real
 async def test_another_topic_is_another_log(open_log: Callable[..., Any], cluster: Cluster, topic: Topic) -> None:
     log = await open_log()
     assert log.identity().endswith(f":{topic.name}:crc32")
@@ -283,7 +301,7 @@ async def test_what_another_producer_wrote_is_given_as_it_is(
             (b"acme|" + b"B" * 5000, b"{}"),
         ]:
             await other.send_and_wait(topic.name, value, key=key, partition=1, timestamp_ms=0)
-    given = await log.read(1, 0, 10, 5.0)
+    given = await all_entries(log, 1)
     assert [(e.tenant, e.borrower_id, e.value) for e in given] == [
         (NO_TENANT, "", b"x"),
         (NO_TENANT, "\N{REPLACEMENT CHARACTER}" * 2, b""),
@@ -355,6 +373,7 @@ async def test_a_producer_that_never_found_its_broker_ends_in_time() -> None:
         await producer.send([])
 
 
+@needs_real
 async def test_a_topic_is_made_once_with_what_it_needs_and_checked_after_that(cluster: Cluster) -> None:
     prefix = uuid.uuid4().hex[:8]
     wanted = [kafka_topics.intake_topic(prefix, 2), kafka_topics.changes_topic(prefix, 2)]
