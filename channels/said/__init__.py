@@ -18,7 +18,18 @@ from channels.said.grammar import read_claims, read_days, read_numbers
 from channels.said.line import DayPhrase, Line
 from channels.said.tense import Tense, Verbs
 
-__all__ = ["SaidAmount", "SaidDate", "amount", "dates", "due_date", "in_past_tense", "moment", "numbers", "paid_on"]
+__all__ = [
+    "SaidAmount",
+    "SaidDate",
+    "amount",
+    "dates",
+    "due_date",
+    "in_past_tense",
+    "moment",
+    "numbers",
+    "paid_on",
+    "promises",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,17 @@ def in_past_tense(text: str) -> bool:
     """Whether `text` claims that something was paid, and promises nothing: "27 ko bhar diya" (DESIGN 4.8)."""
     line = read_claims(text)
     return line is not None and Verbs(line).claim_payment()
+
+
+def promises(text: str) -> bool:
+    """Whether the speaker undertakes to pay ("ok 25 ko 5000 de dungi"): in the first person, outright, with a sum or a day.
+
+    A condition, a hope, a question and a refusal promise nothing; when it is unclear, nothing was promised.
+    """
+    line = read_days(text)
+    if line is None or not (line.money or line.days or line.delays or line.end_of_day):
+        return False
+    return Verbs(line).promise_payment()
 
 
 def numbers(text: str) -> frozenset[Decimal]:

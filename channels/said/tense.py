@@ -88,6 +88,24 @@ class Verbs:
         """Whether the text says that money has been paid, and promises none."""
         return any(map(self._claim, range(self._length))) and not any(map(self._promise, range(self._length)))
 
+    def promise_payment(self) -> bool:
+        """Whether the text promises money of the speaker's own: nothing denied, asked, put off or tied to an if."""
+        texts = self._texts[: self._length]
+        if any(text in words.NOT or text in words.NEVER or text.endswith("n't") for text in texts):
+            return False
+        if not words.PUT_OFF.isdisjoint(texts) or "?" in texts:
+            return False
+        return any(map(self._offer, range(self._length)))
+
+    def _offer(self, place: int) -> bool:
+        before = self._recent(place, NEGATION_REACH_ITEMS)
+        if not (words.ADDRESSED | words.TALK | words.NOT_PAYING).isdisjoint(before):
+            return False
+        if self._promise(place):
+            return True
+        following = self._texts[place + 1 : place + 4]
+        return self._texts[place] in words.CAN and not words.PAY.isdisjoint(following)
+
     def _promise(self, place: int) -> bool:
         """ "de dunga", "I will pay", "kar deta hu"; not "receipt bhej dunga"."""
         word, follower = self._texts[place : place + 2]

@@ -529,6 +529,15 @@ FIRST_PERSON_WILL_PAY = re.compile(
 )
 REST = spellings("remaining rest baaki baki बाकी")
 WILL = spellings("will shall gonna going i'll we'll")
+CAN = spellings("can could")
+# A promise beside one of these is a hope, a question or somebody else's.
+PUT_OFF = spellings(
+    "if agar agr yadi jab unless maybe may might perhaps probably possibly hopefully shayad sayad try trying koshish kosis "
+    "kya kyon kyu kyun why what when how should he she they bhai brother husband wife papa father mother uncle "
+    "अगर यदि जब शायद कोशिश क्या क्यों"
+)
+ADDRESSED = spellings("you aap tum आप तुम")
+TALK = spellings("baat bat baatcheet talk mulakat mil बात मिल")
 PAY = spellings("pay give send transfer deposit clear settle make do arrange complete try remit repay")
 AFTER_HABITUAL = spellings("hu hun hoon hai hain ho हूं हुं हैं है")
 PAPERS = spellings("receipt reciept screenshot photo slip proof message msg link रसीद फोटो स्क्रीनशॉट")

@@ -1,0 +1,215 @@
+"""The summary by rules alone: no model, the same for the same turns, and nothing that the borrower did not say (DESIGN 11).
+
+Sentence by sentence of the borrower's own turns:
+
+    promise   an outright undertaking to pay, in the first person, with a sum or a day; a later one takes its place, a later
+              refusal takes it back, and a bare "5000" or "25 ko" that answers our question fills what it left open
+    claim     "27 ko bhar diya": payment in the past tense
+    callback  a time at which they ask to be called
+
+The prose quotes, and says nothing of its own. What a button stood for is taken by its disposition, never by its wording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from channels import said as words
+from channels.channel import Channel
+from channels.chats import Said
+from channels.summarise.draft import WORDS_MAX, Draft, promised_in
+from statemachine import words as w
+from statemachine.entries import Callback, Commitment, PaymentClaim
+from statemachine.flow import Step
+from statemachine.screening import instructs, screened
+
+QUOTE_CHARACTERS: Final = 400
+QUOTE_WORDS: Final = 28
+QUOTES: Final = 6
+PROMISED, PAID = "PTP", "PAID_CLAIMED"
+CALLING: Final = frozenset(w.words_of("call callback phone fon ring baat contact कॉल फोन फ़ोन बात"))
+ASKING_FOR_TERMS: Final = frozenset(
+    w.words_of("pay payment kab when date amount kitna kitne how much emi bhar de denge भुगतान पेमेंट कब कितना")
+)
+_SENTENCE: Final = re.compile(r"(?<=[!?।])\s+|\n+|(?<=[.])(?<![Rr][Ss]\.)\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """`place`: in the order in which the borrower wrote them; `turn`: which of all turns it stands in."""
+
+    place: int
+    turn: int
+    text: str
+    said: Said
+
+
+@dataclass(slots=True)
+class _Found:
+    amount: _Sentence | None = None
+    due: _Sentence | None = None
+    quote: _Sentence | None = None
+    claim: _Sentence | None = None
+    callback: _Sentence | None = None
+    told: list[_Sentence] = field(default_factory=list)
+    """What matters, in the order in which it was written."""
+
+
+def plain(said: Sequence[Said], channel: Channel, ended_at: datetime, zone: str) -> Draft:
+    """The draft of a conversation in writing that ended then; `said` in its order, without what was fed into it."""
+    sentences = list(_sentences(said))
+    found = _Found()
+    for sentence in sentences:
+        if not instructs(sentence.text) and len(sentence.text) <= QUOTE_CHARACTERS:
+            _read(sentence, said, found, zone)
+    commitment = _commitment(found, ended_at, zone)
+    negotiated = commitment is not None or found.claim is not None
+    return Draft(
+        summary=_prose(said, sentences, found, commitment),
+        outcome=_outcome(said),
+        reached=_state(channel, Step.negotiate if negotiated else Step.greet) if sentences else None,
+        disposition=next((turn.disposition for turn in reversed(said) if turn.disposition), None),
+        commitment=commitment,
+        payment_claim=_claim(found.claim, zone) if found.claim else None,
+        callback=_callback(found.callback, zone) if found.callback else None,
+    )
+
+
+def _outcome(said: Sequence[Said]) -> str:
+    speakers = {turn.speaker for turn in said}
+    if "borrower" in speakers:
+        return "connected"
+    return "third_party" if "third_party" in speakers else "no_answer"
+
+
+def _state(channel: Channel, step: Step) -> str | None:
+    return next((state.name for state in channel.flow.states if state.step is step), None)
+
+
+def _sentences(said: Sequence[Said]) -> Iterator[_Sentence]:
+    place = 0
+    for number, turn in enumerate(said):
+        if turn.speaker == "borrower":
+            for text in filter(None, map(str.strip, _SENTENCE.split(turn.text))):
+                yield _Sentence(place, number, text, turn)
+                place += 1
+
+
+# -- what was promised, claimed and asked for -----------------------------------------------------------------------------
+
+
+def _read(sentence: _Sentence, said: Sequence[Said], found: _Found, zone: str) -> None:
+    """One sentence, after those before it. Days are seen from the time at which it was written."""
+    text, at = sentence.text, sentence.said.at
+    if sentence.said.disposition == PAID or words.in_past_tense(text):
+        found.claim = sentence
+    elif sentence.said.disposition == PROMISED or words.promises(text):
+        _promise(sentence, found, zone)
+    elif found.quote is not None and _takes_back(text):
+        found.amount = found.due = found.quote = None
+    elif _answers_for_terms(sentence, said, zone):
+        _promise(sentence, found, zone, fills=found.quote is not None)
+    elif not CALLING.isdisjoint(w.words_of(text)) and words.moment(text, at, zone) is not None:
+        found.callback = sentence
+    else:
+        return
+    found.told.append(sentence)
+
+
+def _promise(sentence: _Sentence, found: _Found, zone: str, *, fills: bool = False) -> None:
+    """`fills`: it only answers for what a promise before it left open, or says it anew."""
+    amount = words.amount(sentence.text) is not None
+    due = sentence.said.due_date is not None or words.due_date(sentence.text, sentence.said.at, zone) is not None
+    if amount and due:
+        found.amount = found.due = None
+    if amount:
+        found.amount = sentence
+    if due:
+        found.due = sentence
+    if not fills:
+        found.quote = sentence
+
+
+def _commitment(found: _Found, ended_at: datetime, zone: str) -> Commitment | None:
+    """In the borrower's words, which are resolved where all are, at intake, from the end of the conversation.
+
+    A day that means another one seen from there ("kal", said yesterday) is given as the date that was meant, without words.
+    """
+    if found.quote is None:
+        return None
+    amount = found.amount.text if found.amount else None
+    if found.due is None:
+        return Commitment(status="proposed", amount_said=amount, quote=found.quote.text)
+    due, chosen = found.due, found.due.said.due_date
+    meant = words.due_date(due.text, due.said.at, zone) if chosen is None else None
+    if chosen is None and meant == words.due_date(due.text, ended_at, zone):
+        return Commitment(status="proposed", amount_said=amount, due_date_said=due.text, quote=found.quote.text)
+    day = chosen or (meant.value if meant else None)
+    return Commitment(status="proposed", amount_said=amount, due_date=day.isoformat() if day else None)
+
+
+def _claim(claim: _Sentence, zone: str) -> PaymentClaim:
+    paid_on = words.paid_on(claim.text, claim.said.at, zone)
+    day = paid_on.value if paid_on else None
+    return PaymentClaim(quote=claim.text, paid_on=day.isoformat() if day else None)
+
+
+def _callback(callback: _Sentence, zone: str) -> Callback:
+    at = words.moment(callback.text, callback.said.at, zone)
+    return Callback(at=at, at_said=callback.text, quote=callback.text)
+
+
+def _takes_back(text: str) -> bool:
+    told = w.words_of(text)
+    refused = not w.NEGATIONS.isdisjoint(told) and not w.PAY_WORDS.isdisjoint(told)
+    return refused or w.TAKE_BACKS.in_(told)
+
+
+def _answers_for_terms(sentence: _Sentence, said: Sequence[Said], zone: str) -> bool:
+    """Nothing but a sum or a day, said to our question for them: "kab tak?" "25 ko"."""
+    text = sentence.text
+    told = w.words_of(text)
+    if "?" in text or not all(word in w.TERM_WORDS or word in w.ASSURANCES or word[0].isdigit() for word in told):
+        return False
+    if words.amount(text) is None and words.due_date(text, sentence.said.at, zone) is None:
+        return False
+    before = next((turn for turn in reversed(said[: sentence.turn]) if turn.speaker != "borrower"), None)
+    if before is None or before.speaker != "agent" or "?" not in before.text:
+        return False
+    return not ASKING_FOR_TERMS.isdisjoint(w.words_of(before.text))
+
+
+# -- the prose -----------------------------------------------------------------------------------------------------------
+
+
+def _prose(said: Sequence[Said], sentences: Sequence[_Sentence], found: _Found, commitment: Commitment | None) -> str:
+    """Quotes, what matters before what was written last, told in their order; within 120 words, past the screening."""
+    if not sentences:
+        return "Somebody else replied." if _outcome(said) == "third_party" else "There was no reply."
+    promised = promised_in(commitment)
+    quotes: dict[int, str] = {}
+    length = 0
+    for sentence in (*reversed(found.told), *reversed(sentences)):
+        if len(quotes) >= QUOTES:
+            break
+        line = screened(_quoted(sentence.text), amounts_allowed=promised, numbers=words.numbers).text
+        if line and length + len(line.split()) <= WORDS_MAX and line not in quotes.values():
+            quotes.setdefault(sentence.place, line)
+            length = sum(len(quote.split()) for quote in quotes.values())
+    prose = " ".join(quotes[place] for place in sorted(quotes))
+    return screened(prose, amounts_allowed=promised, numbers=words.numbers).text
+
+
+_INNER: Final = str.maketrans({"“": "‘", "”": "’", '"': "’"})
+
+
+def _quoted(text: str) -> str:
+    """As the borrower's words and nobody's else, on one line."""
+    told = text.split()
+    short = " ".join(told[:QUOTE_WORDS]) + (" …" if len(told) > QUOTE_WORDS else "")
+    verb = "asked" if short.endswith("?") else "wrote"
+    return f"The borrower {verb}: “{short.translate(_INNER).strip().rstrip('.! ')}”."
