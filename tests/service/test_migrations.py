@@ -30,6 +30,7 @@ from service.database import (
     newest_revision,
 )
 from service.postgres import PostgresDatabase
+from service.postgres.engine import engine_of
 from service.tables import METADATA, IntakeHead, table_of
 from tests.service.conftest import Databases
 
@@ -57,7 +58,7 @@ async def with_connection(where: Empty, job: Any) -> Any:
     if isinstance(where, Path):
         with create_engine(f"sqlite:///{where}").begin() as connection:
             return job(connection)
-    engine = postgres._engine(where, "BEGIN")
+    engine = engine_of(where, "BEGIN")
     async with engine.connect() as own:
         answer = await own.run_sync(job)
         await own.exec_driver_sql("COMMIT")
@@ -224,10 +225,10 @@ async def test_without_its_tables_a_postgresql_database_is_not_opened(bare: str)
 @pytest.mark.process
 async def test_a_table_in_use_is_not_waited_for_for_long(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All who want to use it would wait behind the migration."""
-    monkeypatch.setattr(postgres, "MIGRATION_LOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("service.postgres.schema.MIGRATION_LOCK_MILLISECONDS", 50)
     await migrated(bare)
     await step(bare, "downgrade", "0001")
-    engine = postgres._engine(bare, "BEGIN")
+    engine = engine_of(bare, "BEGIN")
     async with engine.connect() as other:
         await other.exec_driver_sql("LOCK TABLE set_aside IN ACCESS SHARE MODE")
         with pytest.raises(DatabaseUnavailable):

@@ -25,6 +25,7 @@ from service.intake.log import Position
 from service.keys import Keyring
 from service.policy import Policies, Policy
 from service.postgres import PostgresDatabase
+from service.postgres.engine import CONNECT_SECONDS
 from service.prepared import OfList, Prepared
 from service.reading import Reader
 from service.rebuild import rebuild
@@ -255,7 +256,7 @@ async def test_while_the_server_is_away_all_are_told_at_once_and_when_it_is_back
                 *(promise(f"c-{n}", hours(1), borrower_id=f"B-{n % 4}") for n in range(20, 90))
             )
             server.kill()
-            async with asyncio.timeout(postgres.CONNECT_SECONDS):
+            async with asyncio.timeout(CONNECT_SECONDS):
                 for ask in (service.database.read, service.database.write, service.database.read_slow):
                     answers = await asyncio.gather(*(ask(numbers) for _ in range(30)), return_exceptions=True)
                     assert {isinstance(a, DatabaseUnavailable) for a in answers} == {True}
@@ -288,7 +289,7 @@ async def test_what_takes_too_long_is_cut_and_the_rest_goes_on(
     store: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "READ_SECONDS", 0.1)
-    monkeypatch.setattr(postgres, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr("service.postgres.lines.WATCH_SECONDS", 0.05)
     reads = [store.read(lambda c: c.execute(select(func.pg_sleep(30))).all()) for _ in range(postgres.READERS)]
     async with asyncio.timeout(20):  # they would take 30 seconds
         answers = await asyncio.gather(*reads, return_exceptions=True)
@@ -339,6 +340,9 @@ async def test_a_writer_that_stands_still_is_ended_and_its_partition_taken(url: 
         async with asyncio.timeout(4):  # the session that stands still would be ended after 5 seconds
             taken = await service.database.write(lambda c: take_fence(c, service.log, 0, "next", NOON))
         assert (taken.epoch, taken.next_offset) == (fence.epoch + 1, 0)
+        async with asyncio.timeout(4):  # until its driver has heard of it
+            while not all(line.is_lost for line in stuck.database._writers._busy):
+                await asyncio.sleep(0.01)
         go_on.set()
         with pytest.raises(DatabaseUnavailable) as caught:
             await late
@@ -573,7 +577,7 @@ async def test_a_second_serve_is_refused_and_a_command_is_not(url: str) -> None:
 async def test_who_serves_takes_the_guard_again_when_its_connection_is_lost(
     url: str, other: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "GUARD_SECONDS", 0.02)
+    monkeypatch.setattr("service.postgres.serve_guard.GUARD_SECONDS", 0.02)
     first = await PostgresDatabase.open(url, serving=True)
     guards = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
 
@@ -586,11 +590,11 @@ async def test_who_serves_takes_the_guard_again_when_its_connection_is_lost(
         await PostgresDatabase.open(url, serving=True)
     assert first.health() == "ok"
 
-    monkeypatch.setattr(postgres, "GUARD_SECONDS", 30)
+    monkeypatch.setattr("service.postgres.serve_guard.GUARD_SECONDS", 30)
     await asyncio.sleep(0.1)
     await lost()
     second = await PostgresDatabase.open(url, serving=True)
-    monkeypatch.setattr(postgres, "GUARD_SECONDS", 0.02)
+    monkeypatch.setattr("service.postgres.serve_guard.GUARD_SECONDS", 0.02)
     first._guard._keeping.cancel()  # type: ignore[union-attr]  (it sleeps for half a minute)
     first._guard._keeping = asyncio.create_task(first._guard._keep())
     async with asyncio.timeout(5):
