@@ -234,9 +234,16 @@ def _pieces(quote: str) -> tuple[str, ...]:
     """The quote's pieces between elisions, joined as `_Heard.joined` is; none if it cannot be a quote."""
     if len(quote) > QUOTE_CHARACTERS:
         return ()
+    return _pieces_cached(quote) if len(quote) <= w.CACHED_CHARACTERS else _pieces_of(quote)
+
+
+def _pieces_of(quote: str) -> tuple[str, ...]:
     spoken = (w.words_of(piece) for piece in _ELISION.split(unicodedata.normalize("NFKC", quote)))
     pieces = tuple(_joined(words)[0] for words in spoken if words)
     return pieces if len(pieces) <= QUOTE_PIECES else ()
+
+
+_pieces_cached = lru_cache(maxsize=w.CACHED_TEXTS)(_pieces_of)
 
 
 def _place(pieces: tuple[str, ...], turns: Sequence[Spoken]) -> tuple[int, int, int] | None:
@@ -256,13 +263,17 @@ def _found(pieces: tuple[str, ...], heard: _Heard, *, strictly: bool) -> tuple[i
     """The first and the last-but-one word of the pieces in their order; strictly: with no denial left out."""
     if pieces[0] not in heard.joined:
         return None
-    denials = _denials(heard) if strictly else ()
-    hidden = tuple(accumulate((index in heard.denying for index in range(len(heard.words))), initial=0))
-    reached = [
-        (start, end)
-        for start, end in _occurrences(pieces[0], heard)
-        if not any(_reaches_ahead(denial, start, heard) for denial in _before(start, denials))
-    ]
+    reached = list(_occurrences(pieces[0], heard))
+    denials: tuple[_Denial, ...] = ()
+    hidden: tuple[int, ...] = ()
+    if strictly and heard.denying:
+        denials = _denials(heard)
+        hidden = tuple(accumulate((index in heard.denying for index in range(len(heard.words))), initial=0))
+        reached = [
+            (start, end)
+            for start, end in reached
+            if not any(_reaches_ahead(denial, start, heard) for denial in _before(start, denials))
+        ]
     for piece in pieces[1:]:
         # The nearest earlier place hides the least, so it is the only one worth trying.
         further: list[tuple[int, int]] = []
@@ -270,7 +281,7 @@ def _found(pieces: tuple[str, ...], heard: _Heard, *, strictly: bool) -> tuple[i
         for start, end in _occurrences(piece, heard):
             while nearest + 1 < len(reached) and reached[nearest + 1][1] <= start:
                 nearest += 1
-            if nearest >= 0 and not (strictly and hidden[start] > hidden[reached[nearest][1]]):
+            if nearest >= 0 and not (hidden and hidden[start] > hidden[reached[nearest][1]]):
                 further.append((reached[nearest][0], end))
         reached = further
     for start, end in reached:
@@ -322,8 +333,13 @@ def _at(denial: _Denial) -> int:
     return denial.at
 
 
+_NO_DENIALS: frozenset[int] = frozenset()
+
+
 def _plain_denials(words: Sequence[str], clause: Sequence[int]) -> frozenset[int]:
     """Where words deny, but for phrases that deny nothing ("no problem") and for tags ("de dunga na")."""
+    if w.NEGATIONS.isdisjoint(words):
+        return _NO_DENIALS
     harmless = w.HARMLESS_DENIALS.places(words)
 
     def is_a_tag(at: int) -> bool:

@@ -298,9 +298,12 @@ _NAME = re.compile(r"\b[A-Z][a-z]+\b")
 
 def _read(text: str) -> tuple[str, ...]:
     """Words and marks, with dates, times and ids put out of the way of amounts."""
-    told = _GLUED_CURRENCY.sub(r"\1 ", w.plain(text.translate(_CURRENCY_SIGNS)))
-    told = _DATES.sub(f" {_DATE} ", _FRACTION.sub(r"\1 of \2", told))
-    return w.split_plain(_IDS.sub(f" {_ID} ", told))
+    told = w.plain(text if text.isascii() else text.translate(_CURRENCY_SIGNS))
+    if _NUMBER.search(told) is not None:  # there is a number in each of these
+        told = _GLUED_CURRENCY.sub(r"\1 ", told)
+        told = _DATES.sub(f" {_DATE} ", _FRACTION.sub(r"\1 of \2", told))
+        told = _IDS.sub(f" {_ID} ", told)
+    return w.split_plain(told)
 
 
 def _marked(told: Sequence[str]) -> list[str]:
@@ -627,11 +630,16 @@ _ORDERS = (
 def _broken_rule(sentence: _Sentence, amounts_allowed: frozenset[Decimal], numbers: Numbers) -> str | None:
     """The first rule that the sentence breaks. Only those are asked whose words it holds."""
     seen = _glance(sentence.text)
-    rules = [rule for rule in RULES if rule.may_be_broken(seen.held)]
+    rules = _rules_for(seen.held)
     if not rules:
         return None
     own = _own(sentence, seen, amounts_allowed, numbers)
     return next((rule.name for rule in rules if rule.is_broken_by(own, sentence)), None)
+
+
+@lru_cache(maxsize=w.CACHED_TEXTS)
+def _rules_for(held: int) -> "tuple[Rule, ...]":
+    return tuple(rule for rule in RULES if rule.may_be_broken(held))
 
 
 # --- what an agent says it sent -----------------------------------------------------------------------------------------
@@ -713,10 +721,7 @@ class Rule:
     fails: tuple[str, ...]
 
     def may_be_broken(self, held: int) -> bool:
-        for need in self.needs:  # noqa: SIM110  # a generator takes longer than what it asks
-            if held & need == need:
-                return True
-        return False
+        return any(held & need == need for need in self.needs)
 
 
 _EMI = _one(w.DUES)

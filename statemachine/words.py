@@ -28,6 +28,7 @@ _MARK_OF = {
     "%": " percent ",
 }
 _APOSTROPHES = "'‘’‛ʼ`´ʹ\u2032"
+_APOSTROPHES_IN_ASCII = frozenset("'`")
 # Joiners and variation selectors change how a letter is drawn, never which word it is.
 _DRAWING_ONLY = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x034F, 0x0350), range(0x180B, 0x1810))
 _KEPT_AS_THEY_ARE = MARKS | frozenset("-/")
@@ -71,14 +72,27 @@ def plain(text: str) -> str:
 
     Vowel signs stay. Of the punctuation only `. , ; : ? ! " - /` are left, each standing for its kind.
     """
-    told = text
-    for _ in range(NORMAL_PASSES):
-        before = told
-        told = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", told).casefold()).translate(_BECOMES)
-        if told == before:
-            break
-    told = _GROUPED.sub(lambda grouped: grouped[0].replace(",", ""), told)
-    return _ABBREVIATED.sub(r"\1 ", _CLOCK_COLON.sub(" ", told))
+    if text.isascii():  # its one pass leaves nothing for another to do
+        told = text.lower()
+        if not _APOSTROPHES_IN_ASCII.isdisjoint(told):
+            told = _POSSESSIVE.sub(" ", told)
+        told = told.translate(_BECOMES)
+    else:
+        told = text
+        for _ in range(NORMAL_PASSES):
+            before = told
+            told = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", told).casefold()).translate(_BECOMES)
+            if told == before:
+                break
+    if "," in told:
+        told = _GROUPED.sub(_ungrouped, told)
+    if ":" in told:
+        told = _CLOCK_COLON.sub(" ", told)
+    return _ABBREVIATED.sub(r"\1 ", told) if "." in told else told
+
+
+def _ungrouped(grouped: re.Match[str]) -> str:
+    return grouped[0].replace(",", "")
 
 
 def tokens(text: str) -> tuple[str, ...]:
@@ -88,7 +102,9 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def split_plain(told: str) -> tuple[str, ...]:
     """`tokens` of a text that `plain` already returned."""
-    return tuple(_TOKEN.findall(_SPACED_DASH.sub(";", told).replace("-", " ").replace("/", " ")))
+    if "-" in told:
+        told = _SPACED_DASH.sub(";", told).replace("-", " ")
+    return tuple(_TOKEN.findall(told.replace("/", " ")))
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -100,7 +116,14 @@ _tokens_cached = lru_cache(maxsize=CACHED_TEXTS)(_tokens)
 
 def words_of(text: str) -> tuple[str, ...]:
     """The words alone."""
-    return tuple(token for token in tokens(text) if token not in MARKS)
+    return _words_cached(text) if len(text) <= CACHED_CHARACTERS else _words_of(text)
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    return tuple([token for token in tokens(text) if token not in MARKS])
+
+
+_words_cached = lru_cache(maxsize=CACHED_TEXTS)(_words_of)
 
 
 def folded(text: str) -> str:
@@ -109,6 +132,9 @@ def folded(text: str) -> str:
     "5,000" and "5000" fold equal, so do composed and decomposed letters. Folding twice changes nothing.
     """
     return " ".join(words_of(text))
+
+
+_NOWHERE: frozenset[int] = frozenset()
 
 
 class Phrases:
@@ -136,10 +162,14 @@ class Phrases:
 
     def in_(self, words: Sequence[str]) -> bool:
         """Whether any phrase stands among the words."""
+        if self._by_first.keys().isdisjoint(words):  # so it is nearly always
+            return False
         return any(self.at(words, index) for index in range(len(words)))
 
     def places(self, words: Sequence[str]) -> frozenset[int]:
         """The indices of all words that belong to a phrase."""
+        if self._by_first.keys().isdisjoint(words):
+            return _NOWHERE
         return frozenset(place for index in range(len(words)) for place in range(index, index + self.at(words, index)))
 
 

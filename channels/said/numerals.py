@@ -57,17 +57,17 @@ def items(found: list[Piece]) -> list[Item]:
     """The pieces with every run that says a number made one item."""
     reader = _Reader(found)
     made: list[Item] = []
-    at = 0
-    while at < len(found):
-        read = reader.number(at) if reader.may_begin(at) else None
-        piece = found[at]
+    after = 0
+    for at, piece in enumerate(found):
+        if at < after:  # it belongs to the number before
+            continue
+        kind, text, start, end = piece
+        read = reader.number(at) if kind is Kind.FIGURE or (kind is Kind.WORD and text in _FIRST_WORDS) else None
         if read is None:
-            made.append(Item(piece.kind, piece.text, piece.start, piece.end))
-            at += 1
+            made.append(Item(kind, text, start, end))
         else:
             number, after = read
-            made.append(Item(Kind.FIGURE, piece.text, piece.start, found[after - 1].end, number))
-            at = after
+            made.append(Item(Kind.FIGURE, text, start, found[after - 1].end, number))
     return made
 
 
@@ -90,7 +90,8 @@ _JOINED_HUNDREDS = {
     for hundred in words.HUNDRED | words.HUNDRED_AFTER_HINDI
     if count.isascii() == hundred.isascii() and len(hundred) <= 3
 }
-NUMBER_BEGINNINGS = frozenset(_BEGINNINGS | _JOINED_HUNDREDS.keys()) - words.ARTICLE
+_FIRST_WORDS = frozenset(_BEGINNINGS | _JOINED_HUNDREDS.keys())
+NUMBER_BEGINNINGS = _FIRST_WORDS - words.ARTICLE
 
 # After a small number without a scale of its own these say that it does not belong to the sum before it:
 # "paanch hazaar pachees ko".
@@ -109,12 +110,6 @@ class _Reader:
     def __init__(self, pieces: list[Piece]) -> None:
         self._pieces = pieces
         self._words = [piece.text for piece in pieces] + [_NOTHING] * _LOOKAHEAD
-
-    def may_begin(self, at: int) -> bool:
-        piece = self._pieces[at]
-        if piece.kind is Kind.FIGURE:
-            return True
-        return piece.kind is Kind.WORD and (piece.text in _BEGINNINGS or piece.text in _JOINED_HUNDREDS)
 
     def number(self, at: int) -> tuple[Number, int] | None:
         """The longest number that begins at `at`."""
@@ -308,9 +303,9 @@ class _Reader:
         if grouped is not None:
             return grouped
         readings = _readings(text)
-        number = Number(
-            readings, readings[0], grouped="," in text, digits=sum(character.isdigit() for character in text)
-        )
+        grouped_by_commas = text.count(",")
+        digits = len(text) - grouped_by_commas - text.count(".")
+        number = Number(readings, readings[0], grouped=grouped_by_commas > 0, digits=digits)
         if (
             at + 1 < len(self._pieces)
             and number.day_sized() is not None
