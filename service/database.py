@@ -44,7 +44,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from service.errors import database_out_of_reach
+from service.outage import database_out_of_reach
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]

@@ -1,4 +1,4 @@
-"""The one composition root: the only place that builds the concrete parts and puts them together."""
+"""The one composition root: the only place that builds the concrete parts and puts them together (the store: `store`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import socket
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from service.database import Database, DatabaseUnavailable, Store
+from service.clock import utc_now
+from service.database import DatabaseUnavailable, Store
 from service.edge import RateLimit
 from service.errors import Unavailable
 from service.gists import GistKeeper
@@ -28,22 +29,17 @@ from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.intake.table_log import TableLog
 from service.keys import Keyring
 from service.policy import Policies
-from service.postgres import PostgresDatabase
 from service.reading import Reader
 from service.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
+from service.store import open_store
 from service.writer import Outcome, Outcomes, Saved, Writer
 from statemachine.stamps import Entry
 
 STOP_SECONDS = 10.0
 
 log = structlog.get_logger("service")
-
-
-def utc_now() -> datetime:
-    """The service's clock; the core has none."""
-    return datetime.now(UTC)
 
 
 @dataclass
@@ -127,19 +123,6 @@ async def _health_of(database: Store) -> str:
     except DatabaseUnavailable as fault:
         return str(fault)
     return database.health()
-
-
-async def open_store(settings: Settings, *, serving: bool = False, patient: bool = False) -> Store:
-    """The database of the settings: SQLite's is migrated on the way, PostgreSQL's has to be.
-
-    `serving` is for the one process that runs the table log's writer, and for what must not run beside it; `patient` for a
-    command whose writes may take minutes. Raises `NotMigrated`, `DamagedDatabase`, `InUse`, `DatabaseUnavailable`.
-    """
-    path, dsn = settings.database.sqlite_path, settings.database.postgres_dsn
-    if path is not None:
-        return await Database.open(path, serving=serving)
-    assert dsn is not None, "a database is one or the other"
-    return await PostgresDatabase.open(dsn, serving=serving, patient=patient)
 
 
 @contextlib.asynccontextmanager

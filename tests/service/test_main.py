@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from channels import CHANNELS
 from service import __main__ as command_line
+from service.keys import SCOPES
 from service.settings import PREFIX
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
@@ -82,7 +86,7 @@ def test_every_command_says_what_it_is_for_and_touches_nothing(run: CommandLine,
         (("serve", "--port", "1"), "--port"),
         (("keys", "create", "--tenant", "acme"), "--scopes"),
         (("keys", "revoke"), "KEY_ID"),
-        (("set-aside", "list"), "--tenant"),
+        (("keys", "create", "--scopes", "read"), "--tenant"),
         (("set-aside", "list", "--tenant", "acme", "--status", "lost"), "lost"),
         (("set-aside", "retry", "--tenant", "acme", "one"), "one"),
         (("floor", "chart"), "chart"),
@@ -97,7 +101,7 @@ def test_wrong_usage_is_2_and_says_what_is_wrong(run: CommandLine, words: tuple[
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "demo", "migrate", "rebuild", "keys list --tenant a", "set-aside list --tenant a"]
+    "command", ["serve", "demo", "migrate", "rebuild", "keys list", "set-aside list", "set-aside retry 1"]
 )
 @pytest.mark.parametrize(
     ("name", "value", "said"),
@@ -126,6 +130,91 @@ def test_a_fault_in_the_defaults_of_the_policy_is_2_and_names_its_key(run: Comma
     told = run("serve", POLICY_FILE="policy.toml")
     assert (told.code, told.out) == (WRONG_USAGE, "")
     assert "identity_dayz" in told.err
+
+
+@pytest.mark.parametrize("command", ["floor table", "flows draw"])
+def test_an_unknown_setting_stops_what_needs_no_store_too(run: CommandLine, command: str) -> None:
+    told = run(*command.split(), PROT="8000")
+    assert (told.code, told.out) == (WRONG_USAGE, "")
+    assert "unknown setting BORROWER_MEMORY_PROT" in told.err
+
+
+def test_help_for_a_new_key_names_every_scope(run: CommandLine) -> None:
+    told = run("keys", "create", "--help")
+    assert all(scope in told.out for scope in SCOPES)
+
+
+def test_the_keys_of_all_tenants_are_listed_or_of_one(run: CommandLine) -> None:
+    for tenant in ("acme", "zeta"):
+        assert run("keys", "create", "--tenant", tenant, "--scopes", "read").code == DONE
+
+    def listed(*words: str) -> list[str]:
+        told = run("keys", "list", *words)
+        assert (told.code, told.err) == (DONE, "")
+        return [json.loads(line)["tenant"] for line in told.out.splitlines()]
+
+    assert sorted(listed()) == ["acme", "zeta"]
+    assert listed("--tenant", "zeta") == ["zeta"]
+    assert listed("--tenant", "nobody") == []
+
+
+@pytest.mark.parametrize("words", [("list",), ("retry", "1")], ids=["list", "retry"])
+def test_the_only_tenant_need_not_be_named_and_of_several_one_must(run: CommandLine, words: tuple[str, ...]) -> None:
+    expected = DONE if words == ("list",) else FAILED  # there is nothing to try again
+    for tenant in (None, "acme", "zeta"):
+        if tenant is not None:
+            assert run("keys", "create", "--tenant", tenant, "--scopes", "read").code == DONE
+        told = run("set-aside", *words)
+        if tenant != "zeta":
+            assert (told.code, told.out) == (expected, ""), tenant
+    assert (told.code, told.out) == (WRONG_USAGE, "")
+    assert "--tenant" in told.err
+    assert "acme, zeta" in told.err
+    assert run("set-aside", *words, "--tenant", "zeta").code == expected
+
+
+SERVICE = {
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "aiokafka",
+    "openai",
+    "prometheus_client",
+    "service.app",
+    "service.wiring",
+}
+ANY_STORE = {"sqlalchemy", "pydantic", "structlog", "phonenumbers"}
+LOADED = """
+import sys
+from service.__main__ import main
+try:
+    main()
+finally:
+    print("loaded:", *(set(sys.modules) & set(sys.stdin.read().split())), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "unwanted"),
+    [
+        ("--help", SERVICE | ANY_STORE),
+        ("serve --help", SERVICE | ANY_STORE),
+        ("nonsense", SERVICE | ANY_STORE),
+        ("floor table", SERVICE),
+        ("keys list", SERVICE),
+        ("keys create --tenant acme --scopes read", SERVICE),
+        ("migrate", SERVICE),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(tmp_path: Path, words: str, unwanted: set[str]) -> None:
+    """In a process of its own, for in this one everything is loaded."""
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADED, *words.split()],
+        input=" ".join(unwanted), capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert ran.returncode == (WRONG_USAGE if words == "nonsense" else DONE), ran.stderr
+    assert ran.stderr.splitlines()[-1].split() == ["loaded:"]
 
 
 def test_the_drawings_are_those_of_the_readme(run: CommandLine) -> None:

@@ -1,0 +1,60 @@
+"""`serve` and `writer`: the processes that stay up until they are stopped."""
+
+from __future__ import annotations
+
+import gc
+from typing import Final
+
+import click
+import structlog
+import uvloop
+
+from service.commands.starting import configured, log_to_stderr
+from service.policy import Policies
+from service.serving import serve as serve_http
+from service.settings import Settings, SettingsError
+from service.wiring import beside_kafka, embedded, writing
+from service.writing import write_until_stopped
+
+OBJECTS_BEFORE_A_COLLECTION: Final = 10_000
+"""A posted summary and the record it is merged into are some thousand objects, and nearly none of them is in a cycle."""
+
+log = structlog.get_logger("service")
+
+
+def serve() -> None:
+    """Raises `SettingsError`, and what `wiring` raises."""
+    settings, policies = configured()
+    log_to_stderr(settings.log_level)
+    uvloop.run(_serve(settings, policies))
+
+
+async def _serve(settings: Settings, policies: Policies) -> None:
+    for owner, why in policies.problems.items():
+        log.warning("policy.disabled", owner=owner, why=why)
+    parts_of = beside_kafka if settings.uses_kafka else embedded
+    async with parts_of(settings, policies) as parts:
+        _leave_the_program_uncollected()
+        await serve_http(parts, lambda url: click.echo(f"listening on {url}"))
+
+
+def _leave_the_program_uncollected() -> None:
+    """What is loaded by now stays as long as the process: looking through it over and over took a fifth of a post's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BEFORE_A_COLLECTION)
+
+
+def writer() -> None:
+    """Raises `SettingsError`, and what `wiring` raises."""
+    settings, policies = configured()
+    if not settings.uses_kafka:
+        raise SettingsError("a writer of its own needs KAFKA_BOOTSTRAP_SERVERS; without Kafka `serve` writes")
+    log_to_stderr(settings.log_level)
+    uvloop.run(_write(settings, policies))
+
+
+async def _write(settings: Settings, policies: Policies) -> None:
+    async with writing(settings, policies) as parts:
+        _leave_the_program_uncollected()
+        await write_until_stopped(parts, lambda url: click.echo(f"listening on {url}"))

@@ -1,0 +1,69 @@
+"""How every command begins: settings and policy checked, one form of log line, and the store opened beside a running service.
+
+It must not know what a command is for, and imports neither the API nor Kafka: `keys` starts in a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import structlog
+
+from service import policy, settings
+from service.database import Store
+from service.policy import Policies
+from service.secrets import Secrets
+from service.settings import Settings, SettingsError
+from service.store import open_store
+
+T = TypeVar("T")
+
+
+def configured() -> tuple[Settings, Policies]:
+    """The settings and the policy of the environment. Raises `SettingsError`."""
+    found = settings.load()
+    if found.uses_kafka and found.database.is_sqlite:
+        raise SettingsError("with Kafka the records are in PostgreSQL: set DATABASE_URL to postgresql://...")
+    return found, policy.load(found.policy_file, mode=found.mode)
+
+
+def embedded_alone(settings: Settings) -> None:
+    """Raises `SettingsError` beside Kafka."""
+    if settings.uses_kafka:
+        raise SettingsError("this command is for the service without Kafka")
+
+
+def in_database(job: Callable[[Store], Awaitable[T]]) -> T:
+    """Runs a job on the database beside a running service."""
+    settings, _ = configured()
+    log_to_stderr("WARNING")
+    Secrets.load(settings)
+
+    async def run() -> T:
+        database = await open_store(settings)
+        try:
+            return await job(database)
+        finally:
+            await database.close()
+
+    return asyncio.run(run())
+
+
+def log_to_stderr(level: str) -> None:
+    """One JSON line for each unit of work, on standard error."""
+    logging.basicConfig(level=level, stream=sys.stderr, format="%(message)s")
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
