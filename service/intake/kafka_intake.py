@@ -24,7 +24,7 @@ from service import records
 from service.database import DatabaseUnavailable, Store
 from service.intake import outbox as outbox_rows
 from service.intake.envelope import KeyedHash, body_hash
-from service.intake.kafka_log import NAME, message_of
+from service.intake.kafka_messages import NAME, message_of
 from service.intake.kafka_topics import Topic
 from service.intake.log import LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.outbox import Outbox, Sender

@@ -21,10 +21,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final, Self
 
 import structlog
@@ -39,7 +37,9 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
     RecordTooLargeError,
 )
 
-from service.intake.kafka_producer import KafkaProducer, Message
+from service.intake.kafka_client import check_alive, hold_back, options, stopped
+from service.intake.kafka_messages import NAME, logged, message_of
+from service.intake.kafka_producer import KafkaProducer
 from service.intake.kafka_topics import Cluster, Topic, found
 from service.intake.log import (
     PARTITIONER,
@@ -53,26 +53,15 @@ from service.intake.log import (
     partition_of,
 )
 
-NAME: Final = "kafka"
-NO_TENANT: Final = "~"
-"""Under this, which no tenant can be called, stands what has a key that is not ours."""
-EVENT_ID: Final = "event_id"
-CONTENT_TYPE: Final = ("content-type", b"application/cloudevents+json; charset=UTF-8")
-
 SLICE_SECONDS: Final = 0.5  # the longest of one `getmany`, so the longest that a new reader waits for an old one's
-FETCH_WAIT_MS: Final = 100  # the broker's own wait; what is asked for meanwhile waits for it
-FETCH_BYTES: Final = 4 << 20  # of one partition, held by the client
 ASK_SECONDS: Final = 5.0  # for one answer about offsets, or to a commit
 STUCK_SECONDS: Final = 30.0
 WATCH_SECONDS: Final = 2.0
 HINT_SECONDS: Final = 5.0
 REBALANCE_SECONDS: Final = 30.0
 POLL_LIMIT_SECONDS: Final = 600.0  # the client's own; ours is STUCK_SECONDS
-STOP_SECONDS: Final = 10.0
 SESSION_SECONDS: Final = 30.0
-KEY_LIMIT_CHARACTERS: Final = 200
 
-_TENANT: Final = re.compile(r"[a-z0-9-]{1,40}")
 
 log = structlog.get_logger("service.kafka")
 
@@ -225,23 +214,7 @@ class KafkaLog:
             raise LogUnavailable("the client of the log has stopped") from why
         except KafkaError as why:
             raise LogStuck(f"the client of the log failed: {type(why).__name__}") from why
-        return [self._logged(record) for records in brought.values() for record in records]
-
-    def _logged(self, record: Any) -> Logged:
-        """Whatever stands there: what is not of our making is found out by whoever opens it."""
-        key = (record.key or b"").decode("utf-8", "replace")
-        tenant, _, borrower_id = key.partition("|")
-        if not _TENANT.fullmatch(tenant) or not borrower_id:
-            tenant, borrower_id = NO_TENANT, key[:KEY_LIMIT_CHARACTERS]
-        told = dict(record.headers).get(EVENT_ID, b"").decode("utf-8", "replace")
-        return Logged(
-            offset=record.offset,
-            tenant=tenant,
-            borrower_id=borrower_id[:KEY_LIMIT_CHARACTERS],
-            event_id=told[:KEY_LIMIT_CHARACTERS] or f"{self.topic}/{record.partition}/{record.offset}",
-            value=record.value or b"",
-            appended_at=_instant(record.timestamp),
-        )
+        return [logged(record) for records in brought.values() for record in records]
 
     async def end_offset(self, partition: int) -> int:
         return await self._offset(partition, "end_offsets")
@@ -271,31 +244,20 @@ class KafkaLog:
         async with self._connecting:
             if self._consumer is not None:
                 return
-            consumer = AIOKafkaConsumer(**self._options())
+            consumer = AIOKafkaConsumer(**options(self._cluster))
             try:
                 async with asyncio.timeout(ASK_SECONDS):
                     await consumer.start()
             except BaseException as why:
-                await _stopped(consumer)
+                await stopped(consumer)
                 if not isinstance(why, KafkaError | OSError):
                     raise
                 raise LogUnavailable("Kafka cannot be reached") from why
             places = [TopicPartition(self.topic, partition) for partition in range(self.partitions)]
             consumer.assign(places)
-            _hold_back(consumer, places)
+            hold_back(consumer, places)
             self._held = set(range(self.partitions))
             self._consumer = consumer
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            **self._cluster.client(),
-            "enable_auto_commit": False,
-            "auto_offset_reset": "none",
-            "isolation_level": "read_committed",
-            "check_crcs": True,
-            "fetch_max_wait_ms": FETCH_WAIT_MS,
-            "max_partition_fetch_bytes": FETCH_BYTES,
-        }
 
     # -- shared
 
@@ -303,7 +265,7 @@ class KafkaLog:
         """As `IntakeLog.share`. Instead of reading alone: a log that was read before it is shared is a fault of ours."""
         assert self._consumer is None, "a log is read alone or shared"
         self._consumer = AIOKafkaConsumer(
-            **self._options(),
+            **options(self._cluster),
             group_id=f"{self.topic}.writers",
             partition_assignment_strategy=[RoundRobinPartitionAssignor],  # several: as many rounds of joining
             session_timeout_ms=int(self._session_seconds * 1000),
@@ -339,7 +301,7 @@ class KafkaLog:
         for slot in self._slots:
             slot.fetch, slot.next_offset = None, None
         self._held.clear()
-        await _stopped(consumer)
+        await stopped(consumer)
 
     def merged(self, partition: int, next_offset: int) -> None:
         self._hints[partition] = next_offset
@@ -388,7 +350,7 @@ class KafkaLog:
         """Raises what is wrong with the client, of whom no error is to be expected when it has died."""
         if self._fault is not None:
             raise self._fault
-        _check_alive(self._consumer)
+        check_alive(self._consumer)
         since = self._unassigned_since
         limit = self._session_seconds + 2 * REBALANCE_SECONDS
         if since is not None and self._loop.time() > since + limit:
@@ -405,7 +367,7 @@ class _Member(ConsumerRebalanceListener):  # type: ignore[misc]
         self._holder = holder
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        _hold_back(self._log._consumer, assigned)
+        hold_back(self._log._consumer, assigned)
         try:
             self._log.taken({place.partition for place in assigned}, self._holder)
         except Exception as why:  # noqa: BLE001 (the client would log it and go on)
@@ -416,52 +378,6 @@ class _Member(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._log.given_up({place.partition for place in revoked}, self._holder)
         except Exception as why:  # noqa: BLE001 (the client would log it and go on)
             self._log.failed(why)
-
-
-def _hold_back(consumer: Any, places: Collection[TopicPartition]) -> None:
-    """Paused, and with a position, so that neither an entry nor the want of a position comes before a reader does."""
-    consumer.pause(*places)
-    for place in places:
-        consumer.seek(place, 0)
-
-
-def _check_alive(consumer: Any) -> None:
-    """Private to aiokafka 0.14: it tells nobody when a task of its own has ended, and then nothing ever comes again."""
-    fetching, coordinator = consumer._fetcher._fetch_task, consumer._coordinator
-    if fetching.done() or coordinator._coordination_task.done():
-        raise LogStuck("a task inside the Kafka client has ended")
-    try:
-        coordinator.check_errors()
-    except KafkaError as why:
-        raise LogStuck(f"the group of writers cannot go on: {type(why).__name__}") from why
-
-
-async def _stopped(consumer: Any) -> None:
-    """Bounded: `stop` may wait for brokers that are gone."""
-    try:
-        async with asyncio.timeout(STOP_SECONDS):
-            await consumer.stop()
-    except (KafkaError, OSError) as why:
-        log.warning("kafka_consumer_abandoned", why=type(why).__name__)
-
-
-def message_of(topic: str, partitions: int, item: Pending) -> Message:
-    """An entry as it stands in the topic: a structured CloudEvent; its id also stands in a header, for whoever sets it aside
-    unread."""
-    return Message(
-        topic=topic,
-        partition=partition_of(item.tenant, item.borrower_id, partitions),
-        key=f"{item.tenant}|{item.borrower_id}".encode(),
-        value=item.value,
-        headers=(CONTENT_TYPE, (EVENT_ID, item.event_id.encode())),
-    )
-
-
-def _instant(milliseconds: int) -> datetime:
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (OverflowError, ValueError, OSError):  # not from our producer
-        return datetime.fromtimestamp(0, UTC)
 
 
 def _seen(fetch: asyncio.Task[Any]) -> None:

@@ -26,7 +26,7 @@ import structlog
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from service.database import DatabaseUnavailable, Store
-from service.intake.kafka_log import message_of
+from service.intake.kafka_messages import message_of
 from service.intake.kafka_producer import Message
 from service.intake.kafka_topics import Topic
 from service.intake.log import Change, LogUnavailable, Pending, Position
@@ -196,9 +196,11 @@ class Outbox:
         else:
             seconds = POLL_SECONDS
             waits = [asyncio.ensure_future(stopping.wait()), asyncio.ensure_future(self._added.wait())]
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def relay_once(self) -> bool:
         """Sends some; whether it sent any. Raises `LogUnavailable`, `DatabaseUnavailable`."""

@@ -16,7 +16,8 @@ from aiokafka.structs import TopicPartition
 
 from service.intake import kafka_log as kafka_log_module
 from service.intake import kafka_producer, kafka_topics
-from service.intake.kafka_log import NO_TENANT, KafkaLog
+from service.intake.kafka_log import KafkaLog
+from service.intake.kafka_messages import NO_TENANT, message_of
 from service.intake.kafka_producer import KafkaProducer
 from service.intake.kafka_topics import Cluster, Topic
 from service.intake.log import LogChanged, LogStuck, LogUnavailable
@@ -365,7 +366,7 @@ async def test_a_missing_broker_is_said_in_time_and_never_waited_for_for_ever(
 async def test_a_producer_that_never_found_its_broker_ends_in_time() -> None:
     producer = KafkaProducer(Cluster(("127.0.0.1:9",)))
     with pytest.raises(LogUnavailable):
-        await producer.send([kafka_log_module.message_of("t", 3, item("B-1", "e-1"))])
+        await producer.send([message_of("t", 3, item("B-1", "e-1"))])
     began = time.monotonic()
     await producer.close()
     assert time.monotonic() - began < kafka_producer.THROW_AWAY_SECONDS
