@@ -10,7 +10,7 @@ from fastapi.telemetry import TelemetryConfig
 from service.calls import direct
 from service.edge import Edge
 from service.errors import exception_handlers
-from service.routes import borrowers, events, export, health, ops, permits, resume, summaries
+from service.routes import borrowers, docs, events, export, health, ops, permits, resume, summaries
 from service.wiring import Parts
 
 TITLE = "Borrower Memory"
@@ -30,6 +30,7 @@ def application(parts: Parts) -> FastAPI:
         title=TITLE,
         description=DESCRIPTION,
         version=VERSION,
+        docs_url=None,  # the framework's page loads its script from outside: `routes.docs` has one that does not
         redoc_url=None,
         redirect_slashes=False,  # `/v1/borrowers/` with no id behind it is not the list of everybody
         exception_handlers=exception_handlers(),  # type: ignore[arg-type]
@@ -37,8 +38,9 @@ def application(parts: Parts) -> FastAPI:
         telemetry=_telemetry(),
     )
     app.state.parts = parts
-    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health)]
+    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, docs)]
     for router in routers:
         app.include_router(router)
+    docs.document_keys(app)
     app.add_middleware(Edge, observe=parts.observe, direct=direct(routers))
     return app
