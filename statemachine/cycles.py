@@ -19,6 +19,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -230,11 +231,13 @@ def _zone(name: str) -> ZoneInfo:
 class Received:
     """What came in of one cycle in its currency, by time: how much of it between two instants is looked up."""
 
-    __slots__ = ("_sums", "_times", "currency", "payments", "total")
+    __slots__ = ("_sums", "_times", "currency", "is_all", "payments", "total")
 
-    def __init__(self, payments: Iterable[Payment], currency: str) -> None:
+    def __init__(self, payments: Sequence[Payment], currency: str) -> None:
         self.currency = currency
         self.payments = sorted([p for p in payments if p.currency == currency], key=_when)
+        self.is_all = len(self.payments) == len(payments)
+        """Whether nothing came in in another currency."""
         self._times = [p.at for p in self.payments]
         self._sums = [ZERO, *accumulate([p.received for p in self.payments])] if self.payments else [ZERO]
         self.total = self._sums[-1]
@@ -311,7 +314,7 @@ def conclude(
         informed=holding.reached_inform or bool(holding.commitments),
         contact_attempts=holding.contact_attempts,
         broken_at=tuple(fate.broken_at),
-        payments=tuple(sorted(holding.payments, key=_when)),
+        payments=tuple(money.payments if money.is_all else sorted(holding.payments, key=_when)),
         attempted_at=_attempted(standing),
         reports=tuple([report.event_id for reports in messages for report in reports]),
         promise_overdue_at=overdue_at,
@@ -394,20 +397,28 @@ def _covers_a_promise(holding: Holding, money: Received, fate: _Fate) -> bool:
         return False
     coming = sorted([c for c in holding.commitments if c.key not in fate.withdrawn], key=_key, reverse=True)
     standing: list[tuple[tuple[Any, ...], CommitmentSaid]] = []
+    force: CommitmentSaid | None = None
+    until = _LONG_AGO
     for payment in money.payments:
-        while coming and coming[-1].at <= payment.at:
+        at = payment.at
+        while coming and coming[-1].at <= at:
             said = coming.pop()
             insort(standing, (strength(said), said), key=_strength)
-        while standing and fate.killed.get(standing[-1][1].key, _FAR) <= payment.at:
+        while standing and fate.killed and fate.killed.get(standing[-1][1].key, _FAR) <= at:
             standing.pop()
-        if not standing:
-            continue
-        force = standing[-1][1]
-        if force.amount is None or force.currency != money.currency:
-            continue
-        if money.up_to(force.at, payment.at) >= force.amount:
-            return True
-    return False
+        now_in_force = standing[-1][1] if standing else None
+        if now_in_force is not force:
+            if force is not None and _is_covered(force, until, money):
+                return True
+            force = now_in_force
+        until = at  # what came while one promise was in force only grows: the last payment decides
+    return force is not None and _is_covered(force, until, money)
+
+
+def _is_covered(force: CommitmentSaid, until: datetime, money: Received) -> bool:
+    if force.amount is None or force.currency != money.currency:
+        return False
+    return money.up_to(force.at, until) >= force.amount
 
 
 def _strength(ranked: tuple[tuple[Any, ...], CommitmentSaid]) -> tuple[Any, ...]:
@@ -651,5 +662,4 @@ def _key(element: Element) -> Key:
     return element.key
 
 
-def _when(payment: Payment) -> tuple[datetime, str]:
-    return (payment.at, payment.event_id)
+_when = attrgetter("at", "event_id")

@@ -28,6 +28,7 @@ from statemachine.elements import (
     AnyElement,
     CommitmentSaid,
     ConversationTold,
+    Key,
     KeyField,
     Stamp,
     Value,
@@ -65,12 +66,35 @@ KEPT_ALWAYS = frozenset({"holds", "contact", "redirect", "wrong_borrower"})
 Name: TypeAlias = tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a bucket holds, sorted once: nearly all buckets of a record outlive most of its merges."""
+
+    by_type: tuple[tuple[type[Any], list[Any]], ...]
+    loans: Mapping[str, datetime]
+    """When each loan was first named in it."""
+    ids: frozenset[str]
+    keys: frozenset[Key]
+
+
 class Bucket(Value):
     """The newest elements of one name, in the order of their keys, and the newest key that was let go."""
 
     elements: tuple[Annotated[AnyElement, Field(discriminator="type")], ...] = ()
     let_go: KeyField | None = None
     name: Name
+
+    @cached_property
+    def contents(self) -> Contents:
+        by_type: dict[type[Any], list[Any]] = {}
+        loans: dict[str, datetime] = {}
+        for element in self.elements:
+            by_type.setdefault(type(element), []).append(element)
+            loan = element.loan_id
+            if loan is not None and (loan not in loans or element.at < loans[loan]):
+                loans[loan] = element.at
+        ids = frozenset([e.event_id for e in self.elements])
+        return Contents(tuple(by_type.items()), loans, ids, frozenset([e.key for e in self.elements]))
 
     @cached_property
     def encoded(self) -> bytes:

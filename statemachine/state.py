@@ -210,13 +210,17 @@ class Rungs:
 
 
 def rungs(record: Record, policy: Policy) -> Rungs:
-    """The rungs of `derive`, at a third of its price."""
+    """The rungs of `derive`, at a fraction of its price."""
     counted = _Counted(record)
+    if not counted.commitments:
+        return Rungs(tuple(sorted(counted.loans)), {})
     zone = _zone_of(_last_links(counted.identifiers), policy)
     calendar = Calendar(counted.begun, counted.loans)
-    paid = payments_of(counted.payments, counted.reversals)
+    holdings: dict[Ref, Holding] = defaultdict(Holding)
+    _place_promises(holdings, counted, _conversations(counted.told), calendar)
+    if counted.breaks:  # payments decide which of them has an effect, and nothing else about a rung
+        _place_payments(holdings, payments_of(counted.payments, counted.reversals), calendar)
     found: dict[Ref, Rung] = {}
-    holdings, _ = _holdings(counted, _conversations(counted.told), paid, calendar)
     for ref, holding in holdings.items():
         its = rung(holding, calendar.by_ref.get(ref), zone=zone, currency=policy.currency)
         if its != "none":
@@ -238,17 +242,18 @@ class _Counted:
     def __init__(self, record: Record) -> None:
         by_type: dict[type, list[Any]] = defaultdict(list)
         loans: dict[str, datetime] = {}
-        first: dict[str, Element] = {}
-        is_told_otherwise = False
+        ids: set[str] = set()
+        keys: set[Key] = set()
         for bucket in record.buckets:
-            for element in bucket.elements:
-                by_type[type(element)].append(element)
-                known = first.setdefault(element.event_id, element)
-                if known.digest != element.digest or known.at != element.at:
-                    is_told_otherwise = True
-                if (loan := element.loan_id) is not None and element.at < loans.get(loan, _NEVER):
-                    loans[loan] = element.at
-        smallest = _smallest(by_type.values()) if is_told_otherwise else {}
+            held = bucket.contents
+            for kind, elements in held.by_type:
+                by_type[kind] += elements
+            for loan, at in held.loans.items():
+                if loan not in loans or at < loans[loan]:
+                    loans[loan] = at
+            ids |= held.ids
+            keys |= held.keys
+        smallest = _smallest(by_type.values()) if len(keys) > len(ids) else {}
         wrong = _wrong_until(by_type[IdentifierFact])
         moved = max((e.at for e in by_type[Redirected] if e.to is None), default=None)
         if smallest or wrong or moved:
@@ -447,11 +452,7 @@ def _holdings(
 ) -> tuple[dict[Ref, Holding], list[Payment]]:
     """The evidence of each cycle, and the payments that count in none."""
     holdings: dict[Ref, Holding] = defaultdict(Holding)
-    nobody = {(c.channel, c.conversation_id) for c in conversations if c.outcome in NOBODY_OUTCOMES}
-    for said in sorted(counted.commitments, key=_key):
-        if (said.channel, said.conversation_id) not in nobody:
-            for ref in calendar.place(said.loan_id, said.cycle_id, said.at):
-                holdings[ref].commitments.append(said)
+    _place_promises(holdings, counted, conversations, calendar)
     for c in conversations:
         for ref in calendar.place(c.loan_id, c.cycle_id, c.at):
             holding = holdings[ref]
@@ -470,24 +471,42 @@ def _holdings(
         named = next((r for r in reports if r.cycle_id or r.loan_id), reports[0])
         for ref in calendar.place(named.loan_id, named.cycle_id, reports[0].at):
             holdings[ref].messages.append(reports)
-    unplaced = []
-    for made, payment, reversed_at in paid:
-        refs = calendar.place_payment(made.loan_id, made.cycle_id, made.at)
-        for ref in refs:
-            holding = holdings[ref]
-            holding.payments.append(payment)
-            holding.reversed_at.extend(reversed_at)
-        if not refs:
-            unplaced.append(payment)
+    unplaced = _place_payments(holdings, paid, calendar)
     for closing in counted.closings:
         holdings[(closing.loan_id, closing.cycle_id)].closings.append(closing)
+    return dict(holdings), unplaced
+
+
+def _place_promises(
+    holdings: dict[Ref, Holding], counted: _Counted, conversations: list[ConversationTold], calendar: Calendar
+) -> None:
+    """What was promised, in the order in which it was, and what ended it."""
+    nobody = {(c.channel, c.conversation_id) for c in conversations if c.outcome in NOBODY_OUTCOMES}
+    for said in sorted(counted.commitments, key=_key):
+        if (said.channel, said.conversation_id) not in nobody:
+            for ref in calendar.place(said.loan_id, said.cycle_id, said.at):
+                holdings[ref].commitments.append(said)
     for mark in counted.breaks:
         for ref in calendar.place(mark.loan_id, mark.cycle_id, mark.at):
             holdings[ref].breaks.append(mark)
     for withdrawal in counted.withdrawals:
         for ref in _withdrawn_from(withdrawal, counted.commitments, calendar):
             holdings[ref].withdrawals.append(withdrawal)
-    return dict(holdings), unplaced
+
+
+def _place_payments(holdings: dict[Ref, Holding], paid: Paid, calendar: Calendar) -> list[Payment]:
+    """Those that count in no cycle are returned."""
+    unplaced = []
+    for made, payment, reversed_at in paid:
+        refs = calendar.place_payment(made.loan_id, made.cycle_id, made.at)
+        for ref in refs:
+            holding = holdings[ref]
+            holding.payments.append(payment)
+            if reversed_at:
+                holding.reversed_at += reversed_at
+        if not refs:
+            unplaced.append(payment)
+    return unplaced
 
 
 def _withdrawn_from(mark: PromiseWithdrawn, commitments: Iterable[CommitmentSaid], calendar: Calendar) -> set[Ref]:
