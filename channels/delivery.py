@@ -132,11 +132,12 @@ def fitting(key: str) -> str:
 def each(prefix: str, found: Iterable[T], read: Callable[[T, str], Iterable[Item]]) -> list[Item]:
     """The items of a list, each for itself: what cannot be read of one is set aside alone.
 
-    `prefix` and the place name an item that has no key of its own.
+    `prefix` and the place name an item that has no key of its own; such a name begins with `@`, for it is one only within
+    its body.
     """
     items: list[Item] = []
     for place, one in enumerate(found):
-        at = f"{prefix}:{place}"
+        at = f"@{prefix.removeprefix('@')}:{place}"
         try:
             items += read(one, at)
         except ValidationError as wrong:

@@ -34,7 +34,7 @@ class ChatMessage:
     """When it was written, UTC; its arrival where the vendor tells no time."""
     kind: MessageKind = "text"
     identifier: tuple[str, str] | None = None
-    """Kind and value of API 1, the value as the vendor spelt it: a phone where there is one, else a business-scoped id."""
+    """Kind and value of API 1, a phone in canonical form where there is one, else a business-scoped id."""
     also: tuple[tuple[str, str], ...] = ()
     """Further identifiers of the same person that the vendor named beside it; they link nothing by themselves."""
     borrower_id: str | None = None

@@ -164,7 +164,7 @@ def _borrower_id(places: Iterable[Mapping[str, Any]]) -> str | None:
 def report(told: Told, delivery: Delivery) -> Item:
     """The summary of a call, and a stop where the borrower asked for one."""
     if told.conversation_id is None:
-        return Item(f"{told.vendor}:{told.kind}:?:{told.phase}", aside="the report has no usable id of its call")
+        return Item(f"@{told.vendor}:{told.kind}:{told.phase}", aside="the report has no usable id of its call")
     them = who(told, delivery)
     if them.is_nobody:
         return Item(told.key, aside=NOBODY, notes=told.notes)
@@ -219,7 +219,7 @@ def report(told: Told, delivery: Delivery) -> Item:
 def started(told: Told, delivery: Delivery) -> Item:
     """A call began: until its summary comes, its report is missing."""
     if told.conversation_id is None:
-        return Item(f"{told.vendor}:{told.kind}:?:{told.phase}", ignored="a call began that has no usable id")
+        return Item(f"@{told.vendor}:{told.kind}:{told.phase}", ignored="a call began that has no usable id")
     them = who(told, delivery)
     if them.is_nobody:
         return Item(told.key, ignored="a call began that names nobody yet")
