@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import permutations
@@ -16,6 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from channels import CHANNELS
 from service import narrative as module
@@ -642,7 +644,7 @@ def test_a_value_that_was_true_only_when_read_is_in_no_fact() -> None:
     assert "c" in {w.conversation_id for w in said.withheld}
     state, cycle, now = state_of([event("fact.stated", 0, kind="goal", text="buy a scooter")])
     live = replace(state.facts[0], kind="balance", volatility="live")
-    assert "scooter" not in narrative(replace(state, facts=(live,)), cycle, now=now).text
+    assert "scooter" not in narrative(dataclasses.replace(state, facts=(live,)), cycle, now=now).text
 
 
 def test_facts_without_room_are_counted() -> None:
@@ -860,7 +862,7 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
         KnownFact(f"f-{n}", "income_day", f"{n} {LONG}", "borrower", "inferred", "stable", T, None, ID)
         for n in range(99)
     )
-    state = replace(
+    state = dataclasses.replace(
         state,
         loans=tuple(f"{n}{ID}" for n in range(64)),
         holds=holds,
@@ -878,7 +880,7 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
 def test_the_largest_record_there_can_be_fits_and_its_structure_is_whole(on_hold: bool) -> None:
     state, cycle, now = largest()
     if not on_hold:
-        state = replace(state, holds=())
+        state = dataclasses.replace(state, holds=())
     text = narrative(state, cycle, now=now).text
     assert len(text) <= NARRATIVE_CHARACTERS
     for needed in (
@@ -1059,8 +1061,10 @@ def live_summaries(draw: st.DrawFn) -> Entry:
 
 def values(thing: object) -> Iterator[object]:
     """All values in a conclusion, however deep."""
-    if is_dataclass(thing):
-        for field in fields(thing):
+    if isinstance(thing, Struct):
+        yield from values([getattr(thing, name) for name in thing.__struct_fields__])
+    elif dataclasses.is_dataclass(thing):
+        for field in dataclasses.fields(thing):
             if field.name != "calendar":
                 yield from values(getattr(thing, field.name))
     elif isinstance(thing, tuple | list):
