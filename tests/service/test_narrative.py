@@ -590,7 +590,7 @@ OVER: dict[str, tuple[Entry, ...]] = {
 @pytest.mark.parametrize("status", [*OVER, "unknown"])
 def test_in_a_cycle_that_is_over_it_says_so_and_asks_for_nothing(status: str) -> None:
     state, cycle, now = state_of(OVER.get(status, OVER["paid"]), hours=24 * 9)
-    cycle = replace(cycle, status=status)  # type: ignore[arg-type]
+    cycle = replace(cycle, status=status)
     text = narrative(state, cycle, now=now).text
     assert "nothing is asked for" in text.splitlines()[0]
     assert "Promise: " in text
