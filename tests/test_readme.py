@@ -105,10 +105,12 @@ def calls() -> list[tuple[str, str, Any]]:
     return found
 
 
-async def test_the_calls_are_taken_as_they_stand_one_after_the_other(tmp_path: Path) -> None:
-    """Written before their dates, they would lie ahead; so it is the evening of the last of them."""
+@pytest.mark.parametrize("years_later", [0, 1, 10])
+async def test_the_calls_are_taken_as_they_stand_one_after_the_other(tmp_path: Path, years_later: int) -> None:
+    """On the evening on which they were written, and by whoever reads them later: then time has gone on, as it is told."""
+    assert "written on the evening of 30 November 2026" in README
     async with api(tmp_path) as service:
-        service.behind.now = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+        service.behind.now = datetime(2026 + years_later, 11, 30, 12, 0, tzinfo=UTC)
         written = []
         for method, path, body in sorted(calls(), key=lambda call: call[1].endswith("/permits")):
             answer = await service.call(method, path, body)
@@ -119,6 +121,9 @@ async def test_the_calls_are_taken_as_they_stand_one_after_the_other(tmp_path: P
         assert written == ["/v1/events", "/v1/events", "/v1/summaries", "/v1/events"]
         promise = (await service.get("/v1/borrowers/B-101"))["commitment"]
         assert (promise["status"], promise["amount"], promise["due_date"]) == ("proposed", "12500.00", "2026-12-05")
+        assert promise["overdue"] == (years_later > 0)
+        start = await service.resume(identifier={"kind": "phone", "value": "09000000101"})
+        assert (start["found"], start["identity"]["holds"]) == (True, years_later == 0)
 
 
 async def test_the_paths_that_are_named_are_answered(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from service.clock import utc_now
 from service.commands.starting import in_database
@@ -31,7 +32,7 @@ def make(tenant: str, scopes: Sequence[str], name: str | None) -> None:
 def show(tenant: str | None) -> None:
     """The keys of a tenant, or of all of them: each line names its own."""
     for key in in_database(lambda database: database.read(lambda conn: listed(conn, tenant))):
-        click.echo(json.dumps(key.as_listed(), default=str))
+        click.echo(msgspec.json.encode(key.as_listed()))
 
 
 def end(key_id: str) -> bool:

@@ -11,12 +11,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from service.clock import utc_now
-from service.commands.starting import configured, embedded_alone, in_database, log_to_stderr
+from service.commands.starting import configured, in_database
 from service.database import Store
 from service.database import migrate as migrate_sqlite
 from service.keys import listed
+from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.postgres import migrate as migrate_postgres
 from service.secrets import Secrets
@@ -91,26 +93,26 @@ def list_set_aside(tenant: str | None, status: str) -> None:
         return list(page.items)
 
     for item in in_database(read):
-        click.echo(json.dumps(item, default=str))
+        click.echo(msgspec.json.encode(item))
 
 
 def retry_set_aside(tenant: str | None, number: int) -> bool:
     """Whether there was such an item; it was tried once more."""
     from service.intake.receive import retried
-    from service.wiring import embedded
+    from service.wiring import beside_kafka, embedded
 
     settings, policies = configured()
     log_to_stderr("WARNING")
-    embedded_alone(settings)
+    parts_of = beside_kafka if settings.uses_kafka else embedded
 
     async def run() -> dict[str, Any] | None:
-        async with embedded(settings, policies) as parts:
+        async with parts_of(settings, policies) as parts:
             whose = await _tenant(parts.database, tenant)
             return await retried(parts, whose, number) if whose is not None else None
 
     item = asyncio.run(run())
     if item is not None:
-        click.echo(json.dumps(item, default=str))
+        click.echo(msgspec.json.encode(item))
     return item is not None
 
 

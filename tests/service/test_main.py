@@ -156,6 +156,8 @@ def test_the_keys_of_all_tenants_are_listed_or_of_one(run: CommandLine) -> None:
     assert sorted(listed()) == ["acme", "zeta"]
     assert listed("--tenant", "zeta") == ["zeta"]
     assert listed("--tenant", "nobody") == []
+    made = json.loads(run("keys", "list", "--tenant", "acme").out)["created_at"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", made)
 
 
 @pytest.mark.parametrize("words", [("list",), ("retry", "1")], ids=["list", "retry"])
