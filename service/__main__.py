@@ -162,7 +162,7 @@ def set_aside_list(tenant: str | None, status: str) -> None:
 @_OF_TENANT
 @click.argument("number", type=int)
 def set_aside_retry(tenant: str | None, number: int) -> None:
-    """Tries once more to merge it; embedded, with `serve` stopped (else use the call of the API)."""
+    """Tries once more to merge it: with Kafka beside the writers; without, with `serve` stopped (else by the API)."""
     from service.commands import store
 
     if not store.retry_set_aside(tenant, number):

@@ -4,8 +4,8 @@
     2 write, on the partitions that the group gives it
     3 told to stop (SIGTERM, SIGINT): finish the batches in hand, save, leave the group
 
-When the log says that only a new process can go on (`LogStuck`, `LogChanged`), that is raised and the process ends with a
-failure, for whoever watches over it to start it anew.
+Kafka is waited for, also at the start; `/readyz` says so. When the log says that only a new process can go on (`LogStuck`,
+`LogChanged`), that is raised and the process ends with a failure, for whoever watches over it to start it anew.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GRACE_SECONDS = 1
 
 
 async def write_until_stopped(parts: WriterParts, listening: Callable[[str], None]) -> None:
-    """Raises `OSError` when the port is taken, `LogUnavailable` when the group cannot be joined, `LogStuck`, `LogChanged`."""
+    """Raises `OSError` when the port is taken, `LogStuck`, `LogChanged`."""
     settings, writer = parts.settings, parts.writer
     listener = socket.create_server((settings.host, settings.metrics_port))
     config = uvicorn.Config(

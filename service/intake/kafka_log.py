@@ -61,6 +61,8 @@ HINT_SECONDS: Final = 5.0
 REBALANCE_SECONDS: Final = 30.0
 POLL_LIMIT_SECONDS: Final = 600.0  # the client's own; ours is STUCK_SECONDS
 SESSION_SECONDS: Final = 30.0
+UNKNOWN: Final = ""
+"""A cluster's id that is asked for when the log is shared; who only reads needs none."""
 
 
 log = structlog.get_logger("service.kafka")
@@ -264,6 +266,7 @@ class KafkaLog:
     async def share(self, holder: Holder, until: asyncio.Event) -> None:
         """As `IntakeLog.share`. Instead of reading alone: a log that was read before it is shared is a fault of ours."""
         assert self._consumer is None, "a log is read alone or shared"
+        self._cluster_id = (await found(self._cluster, Topic(self.topic, self.partitions))).cluster_id
         self._consumer = AIOKafkaConsumer(
             **options(self._cluster),
             group_id=f"{self.topic}.writers",

@@ -51,6 +51,7 @@ def logged(record: Any) -> Logged:
         event_id=told[:KEY_LIMIT_CHARACTERS] or f"{record.topic}/{record.partition}/{record.offset}",
         value=record.value or b"",
         appended_at=_instant(record.timestamp),
+        is_marked=bool(told) and tenant != NO_TENANT,
     )
 
 

@@ -72,6 +72,8 @@ class Logged:
     event_id: str
     value: bytes
     appended_at: datetime
+    is_marked: bool = True
+    """Whether it looks as if our intake had appended it, before it is opened."""
 
 
 class Holder(Protocol):

@@ -16,9 +16,9 @@ A batch, by steps that bear their numbers below:
     6 save   fence, journal, records with what is derived of them, what was set aside, repeats, step 5, in one transaction
     7 tell   those who wait for the outcome
 
-Poison is set aside in step 6 and the position moves. A failure of the world moves nothing: it is tried again, later and
-later. A broken invariant (`check_kept`, `check_rungs`, the position) is a fault of ours: the partition stops, loudly, and
-nothing of the batch is saved.
+Poison is set aside in step 6 and the position moves; when nearly all of a partition is poison, it stops instead (`limits`).
+A failure of the world moves nothing: it is tried again, later and later. A broken invariant (`invariants`, the position) is a
+fault of ours: the partition stops, loudly, and nothing of the batch is saved.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ from service.writer.batch import Batch, Cache, Moved, Saved
 from service.writer.fence import Fence, FenceLost, entry_mark, take_fence
 from service.writer.folding import Folder
 from service.writer.invariants import InvariantBroken
+from service.writer.limits import IN_HAND_BYTES, NearlyAllRefused, Refusals, Room, within
 from service.writer.outcomes import Outcome, Outcomes
 from service.writer.saving import change_of, internal_ids, outcome_of, write
 from statemachine.stamps import (
@@ -118,6 +119,9 @@ class Writer:
         self._hands: dict[int, _Hand] = {}
         self._stopped: dict[int, str] = {}
         self._troubled: dict[int, str] = {}
+        self._refusals: dict[int, Refusals] = {}
+        self._room = Room(IN_HAND_BYTES)
+        self._waiting_for: str | None = None
 
     def hand_over(self, value: bytes, tenant: str, entry: Entry) -> None:
         """The entry that is being appended as this value, so that it need not be read out of it again in this process."""
@@ -128,9 +132,20 @@ class Writer:
     async def run(self) -> None:
         """Until `stop`, on the partitions that the log gives it; one that had to stop by itself is told by `health`.
 
-        Raises `LogStuck`, and `LogChanged` of the log as a whole: then the process has to end. `LogUnavailable` when it cannot
-        begin.
+        A log that is not there yet is waited for. Raises `LogStuck`, and `LogChanged` of the log as a whole: then the process
+        has to end.
         """
+        failures = 0
+        while not self._stopping.is_set():
+            try:
+                await self._share()
+            except LogUnavailable as why:
+                failures += 1
+                self._waiting_for = f"waits for the log: {why}"
+                log.warning("writer_waits", why=str(why), failures=failures)
+                await self._pause(failures, self._stopping)
+
+    async def _share(self) -> None:
         try:
             async with asyncio.TaskGroup() as self._group:
                 await self._log.share(self, self._stopping)
@@ -149,9 +164,10 @@ class Writer:
 
     def health(self) -> str:
         """`ok`, or what is wrong, for readiness."""
-        return (
-            "; ".join(f"partition {p}: {why}" for p, why in sorted({**self._troubled, **self._stopped}.items())) or "ok"
-        )
+        if self._waiting_for is not None:
+            return self._waiting_for
+        wrong = sorted({**self._troubled, **self._stopped}.items())
+        return "; ".join(f"partition {partition}: {why}" for partition, why in wrong) or "ok"
 
     @property
     def partitions(self) -> frozenset[int]:
@@ -161,7 +177,9 @@ class Writer:
     def assigned(self, partitions: Collection[int]) -> None:
         """As `Holder`: each is taken, and followed by a task of its own."""
         assert self._group is not None, "only while it runs"
+        self._waiting_for = None
         for partition in partitions:
+            self._refusals[partition] = Refusals()
             given_up = asyncio.Event()
             if self._stopping.is_set():
                 given_up.set()
@@ -203,7 +221,7 @@ class Writer:
                 log.warning("writer_waits", partition=partition, why=type(why).__name__, failures=failures)
             except LogStuck:
                 raise
-            except (InvariantBroken, LogChanged) as why:
+            except (InvariantBroken, LogChanged, NearlyAllRefused) as why:
                 self._stop_partition(partition, str(why))
                 return
             except Exception as why:  # noqa: BLE001 (a fault of ours must stop this partition, and be seen, not the rest)
@@ -259,9 +277,10 @@ class Writer:
 
     async def _follow(self, fence: Fence, given_up: asyncio.Event) -> None:
         while not given_up.is_set():
-            logged = await self._log.read(fence.partition, fence.next_offset, BATCH_ENTRIES, READ_WAIT_SECONDS)
+            logged = within(await self._log.read(fence.partition, fence.next_offset, BATCH_ENTRIES, READ_WAIT_SECONDS))
             if logged:
-                await self._merge(fence, logged)
+                async with self._room.of(sum(len(one.value) for one in logged)):
+                    await self._merge(fence, logged)
 
     # -- a batch
 
@@ -293,7 +312,9 @@ class Writer:
     # -- saving
 
     async def _save(self, fence: Fence, batch: Batch) -> list[Position]:
-        """6. Raises `FenceLost`, `DatabaseUnavailable`, `Moved`, and what the database says of a value that it refuses."""
+        """6. Raises `FenceLost`, `DatabaseUnavailable`, `Moved`, `NearlyAllRefused`, and what the database says of a value that
+        it refuses."""
+        self._refusals[fence.partition].check(batch)
         if batch.end <= fence.next_offset:
             raise InvariantBroken(f"the position would go from {fence.next_offset} to {batch.end}")
         last_entry = entry_mark(batch.items[-1].logged)
@@ -323,6 +344,7 @@ class Writer:
 
     def _tell(self, fence: Fence, batch: Batch, sent: Sequence[Position]) -> None:
         """7."""
+        self._refusals[fence.partition].saved(batch)
         for fold in batch.folds.values():
             self._cache.put(fold.key, fold.held())
         for item in batch.items:

@@ -97,6 +97,8 @@ class Item:
     body_hash: str = ""
     fault: str | None = None
     """Why it is poison."""
+    is_foreign: bool = False
+    """Poison that did not come from this service."""
     tries: int = 0
     first: Merged | Item | None = None
     """What it repeats: an entry of the journal, or one before it in the batch."""

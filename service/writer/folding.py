@@ -99,14 +99,14 @@ class Folder:
         try:
             opened = self._handed.pop(logged.value, None) or envelope.from_bytes(logged.value)
         except (UnreadableEntry, RecursionError) as why:
-            return Item(logged, None, fault=poison or f"unreadable: {why}", tries=1)
+            return Item(logged, None, fault=poison or f"unreadable: {why}", is_foreign=not logged.is_marked, tries=1)
         item = Item(logged, opened, envelope.body_hash(opened.entry.body, self._secrets.keyed_hash))
         if poison is not None:
             item.fault, item.tries = poison, 1
         elif (foreign := self._foreign(item)) is not None:
-            item.fault, item.tries = foreign, 1
+            item.fault, item.is_foreign, item.tries = foreign, True, 1
         elif self._log.partition_of(*item.key) != fence.partition:
-            item.fault, item.tries = "it stands in a partition that is not its borrower's", 1
+            item.fault, item.is_foreign, item.tries = "it stands in a partition that is not its borrower's", True, 1
         return item
 
     def _foreign(self, item: Item) -> str | None:
