@@ -9,8 +9,7 @@ import click
 import structlog
 import uvloop
 
-from service.commands.starting import configured
-from service.loglines import log_to_stderr
+from service.commands.starting import configured, log_to_stderr
 from service.policy import Policies
 from service.serving import serve as serve_http
 from service.settings import Settings, SettingsError

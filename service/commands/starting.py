@@ -1,4 +1,4 @@
-"""How every command begins: settings and policy checked, and the store opened beside a running service.
+"""How every command begins: settings and policy checked, one form of log line, and the store opened beside a running service.
 
 It must not know what a command is for, and imports neither the API nor Kafka: `keys` starts in a moment.
 """
@@ -6,12 +6,15 @@ It must not know what a command is for, and imports neither the API nor Kafka: `
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+import structlog
+
 from service import policy, settings
 from service.database import Store
-from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.secrets import Secrets
 from service.settings import Settings, SettingsError
@@ -48,3 +51,19 @@ def in_database(job: Callable[[Store], Awaitable[T]]) -> T:
             await database.close()
 
     return asyncio.run(run())
+
+
+def log_to_stderr(level: str) -> None:
+    """One JSON line for each unit of work, on standard error."""
+    logging.basicConfig(level=level, stream=sys.stderr, format="%(message)s")
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

@@ -13,10 +13,9 @@ import click
 import uvloop
 
 from service.clock import utc_now
-from service.commands.starting import configured, embedded_alone
+from service.commands.starting import configured, embedded_alone, log_to_stderr
 from service.demo import Story, StoryFailed, play
 from service.keys import SCOPES, create
-from service.loglines import log_to_stderr
 from service.policy import Policies, Policy
 from service.serving import serve as serve_http
 from service.settings import DEFAULT_DATABASE, Settings
