@@ -1,7 +1,8 @@
 """Proves from the raw tables that nothing that was answered is lost, and nothing is there twice or made up.
 
-It reads the file with SQLite's own module and knows the tables by their names. Of the service it uses nothing, neither its
-reading nor its merging, so that a fault there cannot hide itself here. What was sent and answered it learns from a `Ledger`.
+It is given rows as the database's own client reads them, and knows the tables by their names. Of the service it uses nothing,
+neither its reading nor its merging, so that a fault there cannot hide itself here: what evidence should be there, and where
+it should stand, it derives anew from the bodies that the journal keeps. What was sent and answered it learns from a `Ledger`.
 The intake log must be merged to its end.
 
 Each fault is a sentence that begins with a word for its kind, so that a test can ask for one.
@@ -14,7 +15,7 @@ import json
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -56,42 +57,83 @@ class Row:
         return self.event_id.startswith(" ")
 
 
+Rows = Callable[[str], Iterable[Mapping[str, Any]]]
+"""All rows of a table, by its name."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What stands at one offset of the intake log."""
+
+    partition: int
+    offset: int
+    event_id: str
+
+
+@dataclass(frozen=True)
+class Announced:
+    """A saved record as it was announced to others."""
+
+    tenant: str
+    borrower_id: str
+    version: int
+    rung: str
+
+
 class Tables:
-    """All rows that matter, read at once."""
+    """All rows that matter, read at once; `ends` is where each partition of the log ends."""
 
-    def __init__(self, database: Path) -> None:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            connection.row_factory = sqlite3.Row
-
-            def rows(table: str) -> list[sqlite3.Row]:
-                return connection.execute(f"SELECT * FROM {table}").fetchall()
-
-            self.journal = [
-                Row(
-                    tenant=row["tenant"],
-                    event_id=row["event_id"],
-                    partition=row["partition"],
-                    offset=row["log_offset"],
-                    epoch=row["epoch"],
-                    borrower_id=row["borrower_id"],
-                    type=row["type"],
-                    effective_at=row["effective_at"],
-                    body=json.loads(row["body"]),
-                    version=row["record_version"],
-                )
-                for row in rows("journal")
-            ]
-            self.borrowers = {(row["tenant"], row["borrower_id"]): row for row in rows("borrower")}
-            self.intake = rows("intake")
-            self.heads = {row["partition"]: row for row in rows("intake_head")}
-            self.fences = {row["partition"]: row for row in rows("writer_partition")}
-            self.aside = rows("set_aside")
-            self.repeats = len(rows("repeat"))
+    def __init__(
+        self, rows: Rows, log: Iterable[Place], ends: Mapping[int, int], announced: Sequence[Announced] | None = None
+    ) -> None:
+        self.journal = [
+            Row(
+                tenant=row["tenant"],
+                event_id=row["event_id"],
+                partition=row["partition"],
+                offset=row["log_offset"],
+                epoch=row["epoch"],
+                borrower_id=row["borrower_id"],
+                type=row["type"],
+                effective_at=row["effective_at"],
+                body=json.loads(row["body"]),
+                version=row["record_version"],
+            )
+            for row in rows("journal")
+        ]
+        self.borrowers = {(row["tenant"], row["borrower_id"]): row for row in rows("borrower")}
+        self.journeys = {(row["tenant"], row["borrower_id"], row["loan_id"]): row for row in rows("journey")}
+        self.log = list(log)
+        self.ends = dict(ends)
+        self.fences = {row["partition"]: row for row in rows("writer_partition")}
+        self.aside = list(rows("set_aside"))
+        self.repeats = len(list(rows("repeat")))
+        self.announced = announced
+        """None where nothing is announced."""
         self.by_id: dict[str, list[Row]] = defaultdict(list)
         for row in self.journal:
             self.by_id[row.event_id].append(row)
+        self.by_borrower: dict[Key, list[Row]] = defaultdict(list)
+        for row in sorted(self.journal, key=lambda row: row.version):
+            self.by_borrower[row.key].append(row)
         self.conflicts = {row["event_id"] for row in self.aside if row["reason"] == "id_conflict"}
         self.kept_aside = {row["event_id"] for row in self.aside if row["reason"] != "id_conflict"}
+
+
+def of_sqlite(connection: sqlite3.Connection) -> Tables:
+    """Those of an embedded service, whose log is a table as well."""
+    connection.row_factory = sqlite3.Row
+
+    def rows(table: str) -> list[Any]:
+        return connection.execute(f"SELECT * FROM {table}").fetchall()
+
+    log = [Place(row["partition"], row["log_offset"], row["event_id"]) for row in rows("intake")]
+    return Tables(rows, log, {row["partition"]: row["next_offset"] for row in rows("intake_head")})
+
+
+def of_file(database: Path) -> Tables:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        return of_sqlite(connection)
 
 
 def faults(tables: Tables, ledger: Ledger) -> list[str]:
@@ -105,6 +147,9 @@ def faults(tables: Tables, ledger: Ledger) -> list[str]:
         *_passed_over(tables),
         *_versions(tables),
         *_evidence(tables),
+        *_poison(tables, ledger),
+        *_conclusions(tables),
+        *_announcements(tables),
     ]
 
 
@@ -171,13 +216,14 @@ def _positions(tables: Tables) -> Iterator[str]:
                 yield f"position: the epoch falls at offset {row.offset} of partition {partition}"
         if rows and (rows[-1].epoch > fence["epoch"] or rows[-1].offset >= fence["next_offset"]):
             yield f"position: the journal is ahead of the fence of partition {partition}"
-        if fence["next_offset"] != tables.heads[partition]["next_offset"]:
+    for partition, end in tables.ends.items():
+        if tables.fences.get(partition, {"next_offset": 0})["next_offset"] != end:
             yield f"position: partition {partition} is not merged to its end"
 
 
 def _passed_over(tables: Tables) -> Iterator[str]:
     """Nothing of the log was passed over, and what stands in the journal came from where it says."""
-    there = {(row["partition"], row["log_offset"]): row["event_id"] for row in tables.intake}
+    there = {(place.partition, place.offset): place.event_id for place in tables.log}
     for position, event_id in there.items():
         if event_id not in tables.by_id and event_id not in tables.kept_aside:
             yield f"lost: {event_id!r} at {position} of the log was passed over"
@@ -188,13 +234,11 @@ def _passed_over(tables: Tables) -> Iterator[str]:
 
 def _versions(tables: Tables) -> Iterator[str]:
     """The version counts the entries of the journal, our own included, and grows along the log."""
-    by_borrower: dict[Key, list[Row]] = defaultdict(list)
-    for row in tables.journal:
-        by_borrower[row.key].append(row)
+    by_borrower = tables.by_borrower
     for key in sorted(by_borrower.keys() ^ tables.borrowers.keys()):
         yield f"version: {key} has a record or entries, and not both"
     for key in by_borrower.keys() & tables.borrowers.keys():
-        rows, record = sorted(by_borrower[key], key=lambda row: row.version), tables.borrowers[key]
+        rows, record = by_borrower[key], tables.borrowers[key]
         if [row.version for row in rows] != list(range(1, record["version"] + 1)):
             yield f"version: {key} is at {record['version']} with {len(rows)} entries"
         if any(a.offset >= b.offset or a.partition != b.partition for a, b in pairwise(rows)):
@@ -226,6 +270,98 @@ def _evidence(tables: Tables) -> Iterator[str]:
     for key, ids in seen.items():
         for event_id in sorted(ids - known):
             yield f"evidence: {event_id!r} is in the record of {key} and not in the journal"
+
+
+# -- what is set aside -------------------------------------------------------------------------------------------------
+
+
+def _poison(tables: Tables, ledger: Ledger) -> Iterator[str]:
+    """What was planted is set aside, once, and nothing else is."""
+    aside = Counter(row["event_id"] for row in tables.aside if row["reason"] != "id_conflict")
+    for event_id in sorted(aside.keys() - ledger.planted):
+        yield f"poison: {event_id!r} was set aside and is none"
+    for event_id in sorted(ledger.planted - aside.keys()):
+        yield f"poison: {event_id!r} was planted and is not set aside"
+    for event_id in sorted(ledger.planted & tables.by_id.keys() - ledger.sent.keys()):
+        yield f"poison: {event_id!r} was merged"
+
+
+# -- conclusions, drawn anew -------------------------------------------------------------------------------------------
+
+RUNGS = ("none", "proposed", "confirmed")
+OUTCOMES = ("attempted", "sent", "failed", "delivered", "read")
+FLAGS = {"reminder.sent": "reminded", "payment_link.shared": "payment_link_shared"}
+PLAIN = {"summary", "payment.confirmed", "identity.verified", "contact.opted_out", "hold.placed", "hold.lifted",
+         "fact.stated", "conversation.started", *FLAGS}  # fmt: skip
+FEW = 60
+"""Of so many entries nothing has been let go yet."""
+
+
+def _conclusions(tables: Tables) -> Iterator[str]:
+    """Rung and flags of those of whom nothing names a loan, opens a cycle or takes anything back."""
+    for key, rows in tables.by_borrower.items():
+        if any(row.type not in PLAIN or "loan_id" in row.body for row in rows) or len(rows) > FEW:
+            continue
+        stored = tables.journeys.get((*key, ""))
+        expected = {"rung": _rung(rows), **{flag: _is_set(rows, type_) for type_, flag in FLAGS.items()}}
+        expected["payment_confirmed"] = any(row.type == "payment.confirmed" for row in rows)
+        if stored is None:
+            if any(value not in ("none", False) for value in expected.values()):
+                yield f"conclusion: {key} should stand at {expected} and stands nowhere"
+            continue
+        for name, value in expected.items():
+            if stored[name] != value:
+                yield f"conclusion: {name} of {key} is {stored[name]!r}, by the journal {value!r}"
+
+
+def _rung(rows: Sequence[Row]) -> str:
+    """Text proposes at most; speech confirms what was read back with an amount and a date (DESIGN 4)."""
+    reached = "none"
+    for row in rows:
+        said = row.body.get("commitment") if row.type == "summary" else None
+        if not said:
+            continue
+        whole = said.get("read_back") is True and said.get("amount") and said.get("due_date")
+        confirmed = row.body["channel"] == "voice" and said.get("status") == "confirmed" and whole
+        reached = max(reached, "confirmed" if confirmed else "proposed", key=RUNGS.index)
+    return reached
+
+
+def _is_set(rows: Sequence[Row], type_: str) -> bool:
+    """Whether a message stands at sent, delivered or read; of each the highest outcome counts (DESIGN 5)."""
+    highest: dict[tuple[str, str], str] = {}
+    for row in rows:
+        if row.type == type_:
+            message = row.body["channel"], row.body["message_id"]
+            highest[message] = max(highest.get(message, "attempted"), row.body["outcome"], key=OUTCOMES.index)
+    return any(outcome in ("sent", "delivered", "read") for outcome in highest.values())
+
+
+MAY_LOWER = {"promise.broken", "promise.retracted", "payment.reversed", "cycle.opened", "cycle.closed",
+             "identifier.unlinked", *INTERNAL}  # fmt: skip
+"""The events that may lower a rung, or bring one that moves evidence between cycles (DESIGN 3, law 4)."""
+
+
+def _announcements(tables: Tables) -> Iterator[str]:
+    """Every record's last version was announced, none that never was, and along them a rung falls by the laws alone."""
+    if tables.announced is None:
+        return
+    told: dict[Key, dict[int, str]] = defaultdict(dict)
+    for one in tables.announced:
+        before = told[one.tenant, one.borrower_id].setdefault(one.version, one.rung)
+        if before != one.rung:
+            yield f"announced: version {one.version} of {one.borrower_id!r} at two rungs"
+    for key in sorted(tables.borrowers.keys() | told.keys()):
+        versions = sorted(told[key])
+        stored = tables.borrowers.get(key, {"version": 0})["version"]
+        if (versions[-1] if versions else 0) != stored:
+            yield f"announced: {key} at {versions[-1:]} and is at version {stored}"
+        for before, after in pairwise(versions):
+            if RUNGS.index(told[key][after]) >= RUNGS.index(told[key][before]):
+                continue
+            between = {row.type for row in tables.by_borrower[key] if before < row.version <= after}
+            if not between & MAY_LOWER:
+                yield f"rung: of {key} fell at version {after} through {sorted(between)}"
 
 
 # -- bodies, compared --------------------------------------------------------------------------------------------------

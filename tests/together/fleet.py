@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +24,7 @@ import httpx
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
 
-from tests.together.checker import Row, Tables
+from tests.together.checker import Announced, Place, Tables
 from tests.together.service import START_SECONDS, Service
 
 SESSION_SECONDS = 3
@@ -137,7 +136,7 @@ class Fleet(Service):
         return asyncio.run(_entries(self.kafka, topic or self.topic))
 
     def tables(self) -> Tables:
-        return _KafkaTables(self)
+        return _tables(self)
 
 
 @contextlib.contextmanager
@@ -154,50 +153,24 @@ def fleet(folder: Path, kafka: str, dsn: str, prefix: str = "bm", writers: int =
         one.close()
 
 
-class _KafkaTables(Tables):
-    """All rows that matter, as the checker knows them, from PostgreSQL and the topic."""
+def _tables(fleet: Fleet) -> Tables:
+    """All rows that matter, as the checker knows them, from PostgreSQL and the topics."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        def rows(table: str) -> list[dict[str, Any]]:
-            return [{k: _text(v) for k, v in row.items()} for row in fleet.rows(f"SELECT * FROM {table}")]
+    def rows(table: str) -> list[dict[str, Any]]:
+        return [{k: _text(v) for k, v in row.items()} for row in fleet.rows(f"SELECT * FROM {table}")]
 
-        self.journal = [
-            Row(
-                tenant=row["tenant"],
-                event_id=row["event_id"],
-                partition=row["partition"],
-                offset=row["log_offset"],
-                epoch=row["epoch"],
-                borrower_id=row["borrower_id"],
-                type=row["type"],
-                effective_at=row["effective_at"],
-                body=json.loads(row["body"]),
-                version=row["record_version"],
-            )
-            for row in rows("journal")
-        ]
-        self.borrowers = {(row["tenant"], row["borrower_id"]): row for row in rows("borrower")}  # type: ignore[misc]
-        entries = fleet.entries()
-        self.intake = [  # type: ignore[assignment]
-            {
-                "partition": e.partition,
-                "log_offset": e.offset,
-                "event_id": dict(e.headers).get("event_id", b"").decode(),
-            }
-            for e in entries
-        ]
-        ends: dict[int, int] = defaultdict(int)
-        for entry in entries:
-            ends[entry.partition] = max(ends[entry.partition], entry.offset + 1)
-        self.fences = {row["partition"]: row for row in rows("writer_partition")}  # type: ignore[misc]
-        self.heads = {partition: {"next_offset": ends[partition]} for partition in self.fences}  # type: ignore[misc]
-        self.aside = rows("set_aside")  # type: ignore[assignment]
-        self.repeats = len(rows("repeat"))
-        self.by_id = defaultdict(list)
-        for row in self.journal:
-            self.by_id[row.event_id].append(row)
-        self.conflicts = {row["event_id"] for row in self.aside if row["reason"] == "id_conflict"}
-        self.kept_aside = {row["event_id"] for row in self.aside if row["reason"] != "id_conflict"}
+    log, ends = [], dict.fromkeys(range(PARTITIONS), 0)
+    for entry in fleet.entries():
+        told = dict(entry.headers).get("event_id", b"").decode()
+        log.append(Place(entry.partition, entry.offset, told or f"{fleet.topic}/{entry.partition}/{entry.offset}"))
+        ends[entry.partition] = max(ends[entry.partition], entry.offset + 1)
+    announced = []
+    for entry in fleet.entries(fleet.changes):
+        change = json.loads(entry.value)
+        data = change["data"]
+        tenant = change["source"].rpartition("/")[2]
+        announced.append(Announced(tenant, data["borrower_id"], data["record_version"], data["rung"]))
+    return Tables(rows, log, ends, announced)
 
 
 def _text(value: Any) -> Any:

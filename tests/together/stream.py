@@ -211,6 +211,8 @@ class Ledger:
     given_up: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """What no client of these may be answered."""
+    planted: set[str] = field(default_factory=set)
+    """What was put into the log past the intake, by the id or the coordinates under which it has to be set aside."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def sending(self, request: Request) -> None:

@@ -83,7 +83,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Aftermath:
     finally:
         service.kill()
     seconds = time.monotonic() - began
-    tables = Tables(service.folder / "memory.db")
+    tables = checker.of_file(service.folder / "memory.db")
     figures = {"seed": seed, "posts": POSTS, "kills": KILLS} | checker.figures(tables, ledger)
     return Aftermath(service, ledger, tables, seconds, figures | {"seconds": round(seconds, 1)})
 
@@ -232,6 +232,18 @@ def _takes_evidence_away(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE borrower SET record = ?, content_hash = ? WHERE borrower_id = 'B-5'", (raw, digest))
 
 
+def _lowers_a_rung(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE journey SET rung = 'proposed' WHERE rung = 'confirmed'")
+
+
+def _sets_a_flag(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE journey SET reminded = 1")
+
+
+def _calls_an_entry_poison(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE set_aside SET reason = 'cannot_merge'")
+
+
 def _forgets_conflicts(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM set_aside")
 
@@ -249,6 +261,9 @@ def _forgets_conflicts(connection: sqlite3.Connection) -> None:
         (_raises_a_version, "version"),
         (_loses_a_record, "version"),
         (_takes_evidence_away, "evidence"),
+        (_lowers_a_rung, "conclusion"),
+        (_sets_a_flag, "conclusion"),
+        (_calls_an_entry_poison, "poison"),
         (_forgets_conflicts, "untrue"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__.strip("_"),
@@ -262,10 +277,10 @@ def test_the_checker_catches(
         connection.executescript(
             "ALTER TABLE journal RENAME TO bound; CREATE TABLE journal AS SELECT * FROM bound; DROP TABLE bound;"
         )
-        assert checker.faults(Tables(copy), killed.ledger) == []
+        assert checker.faults(checker.of_file(copy), killed.ledger) == []
         with connection:
             tamper(connection)
-    kinds = {fault.partition(":")[0] for fault in checker.faults(Tables(copy), killed.ledger)}
+    kinds = {fault.partition(":")[0] for fault in checker.faults(checker.of_file(copy), killed.ledger)}
     assert found in kinds
 
 
@@ -308,7 +323,7 @@ def test_sigterm_under_load_ends_in_time_with_0_and_loses_nothing(
         assert service.stop() == 0
     finally:
         service.kill()
-    tables = Tables(tmp_path / "memory.db")
+    tables = checker.of_file(tmp_path / "memory.db")
     record_property(FIGURES, {"seconds to stop": round(took, 2)} | checker.figures(tables, ledger))
     assert checker.faults(tables, ledger) == []
     assert len(ledger.told) >= STOP_POSTS // 3
