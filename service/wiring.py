@@ -14,6 +14,8 @@ from datetime import datetime
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from service.chats.chats import Chats
+from service.chats.sweeper import Sweeper
 from service.clock import utc_now
 from service.database import DatabaseUnavailable, Store
 from service.edge import RateLimit
@@ -26,14 +28,18 @@ from service.intake.kafka_log import KafkaLog
 from service.intake.kafka_producer import KafkaProducer
 from service.intake.log import LogUnavailable, Pending
 from service.intake.outbox import CHANGES, INTAKE, Outbox
+from service.intake.table_beside import TableBeside
 from service.intake.table_log import TableLog
 from service.keys import Keyring
+from service.models.asking import Model
+from service.models.guarded import Guarded
 from service.policy import Policies
 from service.reading import Reader
 from service.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
 from service.store import open_store
+from service.summariser import Summariser
 from service.writer import Outcome, Outcomes, Saved, Writer
 from statemachine.stamps import Entry
 
@@ -59,6 +65,7 @@ class Parts:
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def __post_init__(self) -> None:
+        self.chats = Chats(self.database, self.secrets, self.policies, self.clock)
         self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         """By method, route and status, what counts and what times: looking them up takes longer than counting."""
         self._requests = Counter(
@@ -150,13 +157,79 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         )
         running = asyncio.create_task(writer.run())
         try:
-            yield parts
+            async with _swept(parts):
+                yield parts
         finally:
             await writer.stop()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(running, STOP_SECONDS)
             await parts.resumes.flush()
             await gists.flush()
+    finally:
+        await database.close()
+
+
+@contextlib.asynccontextmanager
+async def _swept(parts: Parts) -> AsyncIterator[Sweeper]:
+    """A sweeper over these parts that runs within the block."""
+    async with sweeper_of(parts) as sweeper:
+        running = asyncio.create_task(sweeper.run())
+        try:
+            yield sweeper
+        finally:
+            await sweeper.stop()
+            _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
+            for task in late:  # it has nothing in hand that a row does not tell
+                task.cancel()
+            await parts.chats.settle()
+
+
+@contextlib.asynccontextmanager
+async def sweeper_of(parts: Parts) -> AsyncIterator[Sweeper]:
+    """A sweeper that is to be run, with the model of the settings."""
+    model = model_of(parts.settings)
+    try:
+        yield Sweeper(parts, Summariser(model), f"{_owner()}:{uuid.uuid4().hex[:8]}")
+    finally:
+        if model is not None:
+            await model.close()
+
+
+def model_of(settings: Settings) -> Model | None:
+    """The model that the settings name, within limits; None when they name none."""
+    if settings.llm_base_url is None or settings.llm_model is None:
+        return None
+    from service.models.endpoint import Endpoint  # its library takes half a second to import
+
+    key = settings.llm_api_key
+    return Guarded(Endpoint(settings.llm_base_url, settings.llm_model, key.get_secret_value() if key else None))
+
+
+@contextlib.asynccontextmanager
+async def beside(settings: Settings, policies: Policies) -> AsyncIterator[Parts]:
+    """Parts of a process beside those that serve and write, which may append as they do. Raises as `beside_kafka`."""
+    if settings.uses_kafka:
+        async with beside_kafka(settings, policies) as parts:
+            yield parts
+        return
+    secrets = Secrets.load(settings)
+    database = await open_store(settings)
+    try:
+        intake = TableBeside(await TableLog.open(database), JournalWatch(database), secrets.keyed_hash)
+        parts = Parts(
+            settings=settings,
+            policies=policies,
+            secrets=secrets,
+            database=database,
+            intake=intake,
+            keyring=Keyring(database, utc_now),
+            reader=Reader(),
+            resumes=Resumes(database),
+        )
+        try:
+            yield parts
+        finally:
+            await parts.resumes.flush()
     finally:
         await database.close()
 

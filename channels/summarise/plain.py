@@ -141,15 +141,18 @@ def _commitment(found: _Found, ended_at: datetime, zone: str) -> Commitment | No
     """
     if found.quote is None:
         return None
-    amount = found.amount.text if found.amount else None
+    quote = found.quote.text
+    amount = found.amount.text if found.amount and found.amount.text != quote else None
     if found.due is None:
-        return Commitment(status="proposed", amount_said=amount, quote=found.quote.text)
+        return Commitment(status="proposed", amount_said=amount, quote=quote)
     due, chosen = found.due, found.due.said.due_date
     meant = words.due_date(due.text, due.said.at, zone) if chosen is None else None
     if chosen is None and meant == words.due_date(due.text, ended_at, zone):
-        return Commitment(status="proposed", amount_said=amount, due_date_said=due.text, quote=found.quote.text)
+        due_said = due.text if due.text != quote else None
+        return Commitment(status="proposed", amount_said=amount, due_date_said=due_said, quote=quote)
     day = chosen or (meant.value if meant else None)
-    return Commitment(status="proposed", amount_said=amount, due_date=day.isoformat() if day else None)
+    said = found.amount.text if found.amount else None
+    return Commitment(status="proposed", amount_said=said, due_date=day.isoformat() if day else None)
 
 
 def _claim(claim: _Sentence, zone: str) -> PaymentClaim:

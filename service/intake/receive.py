@@ -15,7 +15,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection, select
 from starlette.responses import Response
@@ -23,23 +23,39 @@ from starlette.responses import Response
 from service import naming, records
 from service.calls import answered
 from service.database import DatabaseUnavailable
-from service.errors import AmbiguousIdentifier, FieldError, IdConflict, InvalidBody, Problem, problem_response
+from service.errors import (
+    AmbiguousIdentifier,
+    FieldError,
+    IdConflict,
+    InvalidBody,
+    Problem,
+    Unavailable,
+    problem_response,
+)
 from service.intake import envelope
 from service.intake.log import Pending
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
 from service.resumes import RESUME, Entered
-from statemachine.entries import ConversationStarted, Event, IdentifierLinked, Summary
+from statemachine.entries import (
+    ConversationEnded,
+    ConversationMessage,
+    ConversationStarted,
+    CycleOpened,
+    Event,
+    IdentifierLinked,
+    Summary,
+)
 from statemachine.stamps import Entry, Warning
 from statemachine.state import is_zone
 
 if TYPE_CHECKING:
-    from service.calls import Call
     from service.wiring import Parts
 
 MERGE_WAIT_SECONDS = 1.0
 SCOPE_OF = {"A": "events:agent", "L": "events:ledger", "O": "events:ops"}
+OF_CHATS = (ConversationMessage, ConversationEnded, IdentifierLinked, CycleOpened)
 LINKING = ("identifier.linked", "identifier.unlinked", "cycle.opened")
 """After one of these, whom a number or a loan means may have changed."""
 
@@ -67,7 +83,17 @@ def refused(problem: Problem) -> Received:
     return Received(problem.status, None, problem)
 
 
-async def receive(call: Call, posted: Sequence[Posted]) -> list[Received]:
+class Source(Protocol):
+    """Who posts: the parts to work with, and whose they are. A call of the API, or the service itself."""
+
+    @property
+    def parts(self) -> Parts: ...
+
+    @property
+    def tenant(self) -> str: ...
+
+
+async def receive(call: Source, posted: Sequence[Posted]) -> list[Received]:
     """What became of each body, in their order. Raises `Unavailable` when nothing could be made durable."""
     results: list[Received] = []
     group: list[Posted] = []
@@ -82,7 +108,7 @@ async def receive(call: Call, posted: Sequence[Posted]) -> list[Received]:
     return results + await _receive_together(call, group)
 
 
-async def _receive_together(call: Call, posted: Sequence[Posted]) -> list[Received]:
+async def _receive_together(call: Source, posted: Sequence[Posted]) -> list[Received]:
     parts, tenant = call.parts, call.tenant
     now = parts.clock()
     prepared = [await _prepared(parts, tenant, body, repaired, now) for body, repaired in posted]
@@ -95,7 +121,23 @@ async def _receive_together(call: Call, posted: Sequence[Posted]) -> list[Receiv
             results[n] = result
             if result.problem is None:
                 await _report_start(parts, tenant, entry)
-    return [r for r in results if r is not None]
+    told = [r for r in results if r is not None]
+    await _tell_chats(parts, tenant, posted, told)
+    return told
+
+
+async def _tell_chats(parts: Parts, tenant: str, posted: Sequence[Posted], told: Sequence[Received]) -> None:
+    """What an open chat is built from, after it is durable and before it is answered; a repeat changes nothing there."""
+    events = [
+        (body, result.answer["borrower_id"])
+        for (body, _), result in zip(posted, told, strict=True)
+        if isinstance(body, OF_CHATS) and result.answer is not None
+    ]
+    if events:
+        try:
+            await parts.chats.told(tenant, events)
+        except DatabaseUnavailable:
+            raise Unavailable from None
 
 
 async def _prepared(

@@ -1,0 +1,229 @@
+"""Open chats as the rest of the service sees them: messages in, what is open named, a summary asked for.
+
+A chat is of one borrower, resolved as a summary's would be, provisional ids included; when a number is linked, its chats go
+along. Lines are sealed: they are people's words in a table that nobody reads for anything else.
+
+What is asked for is written a moment later, so that a read that asks does not wait (DESIGN 10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import Connection
+
+from channels.chats import Line, line_of, posted_line
+from channels.messages import ChatMessage
+from service import naming
+from service.chats import rows
+from service.database import DatabaseUnavailable, Store
+from service.errors import AmbiguousIdentifier
+from service.intake.envelope import provisional_id
+from service.policy import Policies, Policy
+from service.secrets import Secrets
+from statemachine.entries import (
+    ConversationEnded,
+    ConversationMessage,
+    CycleOpened,
+    Event,
+    IdentifierLinked,
+    Named,
+)
+
+CLOCK_TOLERANCE: Final = timedelta(minutes=5)
+"""What is further ahead counts from its arrival, as everywhere (DESIGN 3)."""
+LINE_DIGITS: Final = 32
+CONVERSATION_DIGITS: Final = 12
+
+log = structlog.get_logger("service.chats")
+
+
+class Chats:
+    """The open chats of all tenants."""
+
+    def __init__(self, database: Store, secrets: Secrets, policies: Policies, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._secrets = secrets
+        self._policies = policies
+        self._clock = clock
+        self._asked: set[int] = set()
+        self._asking: asyncio.Task[None] | None = None
+        self.stirred = asyncio.Event()
+        """Set when something may be due at once, for a sweeper in this process."""
+
+    # -- messages in
+
+    async def take(self, tenant: str, messages: Sequence[ChatMessage]) -> int:
+        """Lines of a messenger, in any order and however often; how many were new.
+
+        Raises `AmbiguousIdentifier` and `InvalidBody` for a message that is nobody's in particular (nothing is taken then:
+        give such messages one by one), `DatabaseUnavailable`.
+        """
+        policy = self._policies.for_tenant(tenant)
+        quiet = timedelta(minutes=policy.quiet_minutes)
+        now = self._clock()
+        named = [(message, self._named(message)) for message in messages]
+        whose = [(message, who, naming.called(who.borrower_id, who.identifier, who.loan_id, policy))
+                 for message, who in named]  # fmt: skip
+
+        def add(conn: Connection) -> int:
+            count = 0
+            for message, who, called in sorted(whose, key=lambda each: each[0].at):
+                borrower_id = self._borrower(conn, tenant, called)
+                line = self._sealed(line_of(message), now)
+                conversation = message.conversation_id or rows.conversation_at(
+                    conn, tenant, message.channel, borrower_id, [line.line], line.at, quiet
+                )
+                if conversation is None:
+                    conversation = self._new_conversation(tenant, message, borrower_id, line.at)
+                told = rows.Told(tenant, message.channel, conversation, borrower_id, _json(who, None), [line])
+                count += rows.take(conn, told, now, quiet)
+            return count
+
+        return await self._database.write(add)
+
+    async def told(self, tenant: str, events: Sequence[tuple[Event, str]]) -> None:
+        """Events that were made durable, each with the borrower it is of: those of a chat are taken, and a link moves chats.
+
+        The same event again changes nothing. Raises `DatabaseUnavailable`.
+        """
+        policy = self._policies.for_tenant(tenant)
+        quiet = timedelta(minutes=policy.quiet_minutes)
+        now = self._clock()
+        told = self._grouped(tenant, events, now)
+        linked = [pair for event, _ in events if (pair := self._linked(event, policy)) is not None]
+        if linked:
+            linked = await self._database.read(
+                lambda conn: [(from_, to) for from_, to in linked if rows.any_of(conn, tenant, from_)]
+            )
+        if not told and not linked:
+            return
+
+        def add(conn: Connection) -> None:
+            for one in told:
+                rows.take(conn, one, now, quiet)
+            for from_, to in linked:
+                rows.rehome(conn, tenant, from_, to)
+
+        await self._database.write(add)
+
+    def _grouped(self, tenant: str, events: Sequence[tuple[Event, str]], now: datetime) -> list[rows.Told]:
+        """What the events tell of each chat."""
+        lines: dict[tuple[str, str, str], list[rows.Sealed]] = defaultdict(list)
+        ended: dict[tuple[str, str, str], datetime] = {}
+        named: dict[tuple[str, str, str], str] = {}
+        for event, borrower_id in events:
+            if not isinstance(event, ConversationMessage | ConversationEnded):
+                continue
+            chat = (event.channel, event.conversation_id, borrower_id)
+            named.setdefault(chat, _json(event, event.cycle_id))
+            if isinstance(event, ConversationMessage):
+                lines[chat].append(self._sealed(posted_line(event), now))
+            else:
+                at = _not_ahead(event.occurred_at, now)
+                ended[chat] = max(at, ended.get(chat, at))
+        return [rows.Told(tenant, *chat, named[chat], lines[chat], ended.get(chat)) for chat in sorted(named)]
+
+    def _linked(self, event: Event, policy: Policy) -> tuple[str, str] | None:
+        """Whose provisional chats are whose now."""
+        if isinstance(event, CycleOpened):
+            return provisional_id(self._secrets, "loan", event.loan_id), event.borrower_id
+        if isinstance(event, IdentifierLinked):
+            identifier = naming.identified(event.identifier, policy)
+            return provisional_id(self._secrets, identifier.kind, identifier.value), event.borrower_id
+        return None
+
+    @staticmethod
+    def _named(message: ChatMessage) -> Named:
+        identifier = {"kind": message.identifier[0], "value": message.identifier[1]} if message.identifier else None
+        who = {"borrower_id": message.borrower_id, "identifier": identifier, "loan_id": message.loan_id}
+        return Named.model_validate(who)
+
+    def _borrower(self, conn: Connection, tenant: str, called: naming.Called) -> str:
+        named = naming.find(conn, tenant, called, self._secrets)
+        if named.candidates:
+            raise AmbiguousIdentifier(named.candidates)
+        return named.borrower_id or named.provisional_id or ""
+
+    def _new_conversation(self, tenant: str, message: ChatMessage, borrower_id: str, at: datetime) -> str:
+        """An id for a session that the messenger has none for: whose it is, hashed, and when it began."""
+        of = self._secrets.keyed_hash(f"{tenant}\x1f{message.channel}\x1f{borrower_id}", "session")
+        return f"{message.provider}-{of[:CONVERSATION_DIGITS]}-{at:%Y%m%dT%H%M%S}"
+
+    # -- lines at rest
+
+    def _sealed(self, line: Line, now: datetime) -> rows.Sealed:
+        at = _not_ahead(line.at, now)
+        name = self._secrets.keyed_hash("\x1f".join(line.says), "chat line")[:LINE_DIGITS]
+        return rows.Sealed(name, at, line.speaker, self._secrets.seal(_line_bytes(line, at)))
+
+    def opened(self, body: bytes) -> Line:
+        """A stored line. Raises `CannotOpen`."""
+        return _line_from(self._secrets.open(body))
+
+    # -- what is open
+
+    def quiet_since(self, tenant: str, now: datetime) -> datetime:
+        return now - timedelta(minutes=self._policies.for_tenant(tenant).quiet_minutes)
+
+    def ask(self, open_chats: Iterable[rows.Open], reader: str) -> None:
+        """Asks for the summary of those that are behind, for a reader of another channel; returns at once."""
+        ids = {chat.id for chat in open_chats if chat.is_behind and chat.channel != reader}
+        if ids <= self._asked:
+            return
+        self._asked |= ids
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.get_running_loop().create_task(self._write_asked())
+
+    async def _write_asked(self) -> None:
+        while self._asked:
+            ids, now = sorted(self._asked), self._clock()
+            try:
+                await self._database.write(lambda conn, ids=ids, now=now: rows.ask(conn, ids, now))  # type: ignore[misc]
+            except DatabaseUnavailable:
+                log.warning("chats.not_asked", chats=len(ids))  # the next read asks again
+            self._asked -= set(ids)
+            self.stirred.set()
+
+    async def settle(self) -> None:
+        """Until what was asked for is written."""
+        if self._asking is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._asking
+
+
+def _not_ahead(at: datetime, now: datetime) -> datetime:
+    return now if at > now + CLOCK_TOLERANCE else at
+
+
+def _json(who: Named, cycle_id: str | None) -> str:
+    identifier = {"kind": who.identifier.kind, "value": who.identifier.value} if who.identifier else None
+    told = {"borrower_id": who.borrower_id, "identifier": identifier, "loan_id": who.loan_id, "cycle_id": cycle_id}
+    return json.dumps({name: value for name, value in told.items() if value is not None}, sort_keys=True)
+
+
+def _line_bytes(line: Line, at: datetime) -> bytes:
+    fields: dict[str, Any] = {name: getattr(line, name) for name in line.__dataclass_fields__}
+    fields |= {"at": at.isoformat(), "tools": list(line.tools)}
+    fields["observed_at"] = line.observed_at.isoformat() if line.observed_at else None
+    fields["due_date"] = line.due_date.isoformat() if line.due_date else None
+    return json.dumps({name: value for name, value in fields.items() if value not in (None, [])}).encode()
+
+
+def _line_from(raw: bytes) -> Line:
+    fields: Mapping[str, Any] = json.loads(raw)
+    given = dict(fields)
+    given["at"] = datetime.fromisoformat(given["at"]).astimezone(UTC)
+    given["tools"] = tuple(given.get("tools", ()))
+    if given.get("observed_at"):
+        given["observed_at"] = datetime.fromisoformat(given["observed_at"])
+    if given.get("due_date"):
+        given["due_date"] = date.fromisoformat(given["due_date"])
+    return Line(**given)

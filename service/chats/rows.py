@@ -1,0 +1,419 @@
+"""Chats and their lines as rows, and the claim by which one sweeper at a time summarises a chat.
+
+Functions of a connection. Theory of operation:
+
+    changes      counts the lines that were told; `summarised` says how many of them the newest summary is of. A chat whose
+                 `changes` are more is due as soon as it is over, and is tried at `try_at`.
+    fence        taking a chat raises it and sets a lease. Whoever's fence is not the row's any more has lost the chat, and
+                 nothing that it does there counts: every later step is conditional on the fence.
+    prepared     the summary that is going to be posted is stored first, under the fence. Whoever takes the chat after a
+                 crash posts these very bytes, which intake knows as a repeat if they were posted before.
+
+What a line says, this file must not know: bodies are sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, and_, bindparam, func, insert, or_, select, tuple_, update
+
+from channels.chats import SETTLE_SECONDS, over_at
+from service import records
+from service.prepared import Prepared
+from service.tables import SUMMARY, Chat, ChatLine, table_of
+
+CHAT, LINE = table_of(Chat), table_of(ChatLine)
+
+LINES_READ: Final = 2_000
+"""Of one chat, the newest; older ones are in earlier revisions of its summary."""
+OPEN_NAMED: Final = 8
+PURGED_AT_ONCE: Final = 200
+CANDIDATES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A line as it is stored."""
+
+    line: str
+    at: datetime
+    speaker: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was told of one chat: its lines, or that it ended, or both. `named` is who it is, as JSON."""
+
+    tenant: str
+    channel: str
+    conversation_id: str
+    borrower_id: str
+    named: str
+    lines: Sequence[Sealed] = ()
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A chat that a sweeper has taken."""
+
+    id: int
+    fence: int
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A chat as it stands, with its newest lines."""
+
+    id: int
+    tenant: str
+    channel: str
+    conversation_id: str
+    borrower_id: str
+    named: str
+    last_at: datetime
+    ended_at: datetime | None
+    changes: int
+    summarised: int
+    revision: int
+    tries: int
+    prepared: bytes | None
+    prepared_changes: int | None
+    lines: Sequence[bytes]
+
+
+# -- taking in ----------------------------------------------------------------------------------------------------------
+
+
+def take(conn: Connection, told: Told, now: datetime, quiet: timedelta) -> int:
+    """Adds what is new of it, once, and says how many lines that were."""
+    row = _row_of(conn, told, now)
+    fresh = _added(conn, told, row["id"])
+    last, speaker, opened = row["last_at"], row["last_speaker"], row["opened_at"]
+    for line in fresh:
+        if opened is None or line.at >= last:
+            last, speaker = line.at, line.speaker
+        opened = line.at if opened is None else min(opened, line.at)
+    ended = max([at for at in (row["ended_at"], told.ended_at) if at is not None], default=None)
+    if not fresh and ended == row["ended_at"]:
+        return 0
+    changes = row["changes"] + len(fresh)
+    due, try_at = due_times(changes, row["summarised"], last, ended, quiet, now)
+    if try_at is None:  # what it waits for, if anything, is another try of what was there
+        due, try_at = row["due_at"], row["try_at"]
+    values: dict[str, Any] = {"last_at": last, "last_speaker": speaker, "opened_at": opened, "ended_at": ended}
+    values |= {"changes": changes, "due_at": due, "try_at": try_at}
+    if fresh:
+        values |= {"tries": 0, "last_reason": None}
+    conn.execute(update(CHAT).where(CHAT.c.id == row["id"]).values(values))
+    return len(fresh)
+
+
+def due_times(
+    changes: int, summarised: int, last_at: datetime, ended_at: datetime | None, quiet: timedelta, now: datetime
+) -> tuple[datetime | None, datetime | None]:
+    """Since when a summary is due, and when it is tried. Lines that come together are waited for, a moment."""
+    if changes <= summarised:
+        return None, None
+    due = over_at(last_at, ended_at, quiet)
+    return due, max(due, now + timedelta(seconds=SETTLE_SECONDS))
+
+
+def _row_of(conn: Connection, told: Told, now: datetime) -> RowMapping:
+    """The chat's row, locked; made when there is none. One that is known under a provisional borrower is the same chat."""
+    its = (CHAT.c.tenant == told.tenant, CHAT.c.channel == told.channel)
+    same = (*its, CHAT.c.conversation_id == told.conversation_id)
+    rows = conn.execute(select(CHAT).where(*same).order_by(CHAT.c.id).limit(CANDIDATES).with_for_update()).mappings()
+    known = {row["borrower_id"]: row for row in rows}
+    found = known.get(told.borrower_id)
+    if found is None:
+        provisional = [row for id_, row in known.items() if id_.startswith("~")]
+        if told.borrower_id.startswith("~") and len(known) == 1:
+            found = next(iter(known.values()))
+        elif len(provisional) == 1 and not told.borrower_id.startswith("~"):
+            found = provisional[0]
+            its_new = {"borrower_id": told.borrower_id, "named": told.named}
+            conn.execute(update(CHAT).where(CHAT.c.id == found["id"]).values(its_new))
+    if found is not None:
+        return found
+    fresh = {
+        "tenant": told.tenant,
+        "channel": told.channel,
+        "conversation_id": told.conversation_id,
+        "borrower_id": told.borrower_id,
+        "named": told.named,
+        "last_at": told.ended_at or now,
+        "changes": 0,
+        "summarised": 0,
+        "revision": 0,
+        "tries": 0,
+        "fence": 0,
+    }
+    conn.execute(insert(CHAT).values(fresh))
+    of_borrower = CHAT.c.borrower_id == told.borrower_id
+    return conn.execute(select(CHAT).where(*same, of_borrower).with_for_update()).mappings().one()
+
+
+def _added(conn: Connection, told: Told, chat: int) -> list[Sealed]:
+    """The lines that were not there. One that is told again at an earlier time stands at that."""
+    if not told.lines:
+        return []
+    its = (LINE.c.tenant == told.tenant, LINE.c.chat == chat)
+    names = sorted({line.line for line in told.lines})
+    rows: Any = conn.execute(select(LINE.c.line, LINE.c.at).where(*its, LINE.c.line.in_(names))).all()
+    known: dict[str, datetime] = dict(rows)
+    fresh: dict[str, Sealed] = {}
+    for line in sorted(told.lines, key=lambda line: line.at):
+        if line.line not in known:
+            fresh.setdefault(line.line, line)
+        elif line.at < known[line.line]:
+            known[line.line] = line.at
+            conn.execute(update(LINE).where(*its, LINE.c.line == line.line).values(at=line.at, body=line.body))
+    if fresh:
+        of = {"tenant": told.tenant, "chat": chat}
+        conn.execute(insert(LINE), [{**of, "line": s.line, "at": s.at, "body": s.body} for s in fresh.values()])
+    return list(fresh.values())
+
+
+def conversation_at(
+    conn: Connection, tenant: str, channel: str, borrower_id: str, lines: Sequence[str], at: datetime, quiet: timedelta
+) -> str | None:
+    """Of a messenger without sessions: the conversation that has one of these lines, or that a line of then belongs to."""
+    its = (CHAT.c.tenant == tenant, CHAT.c.channel == channel, CHAT.c.borrower_id == borrower_id)
+    told = select(LINE.c.chat).where(LINE.c.tenant == tenant, LINE.c.chat == CHAT.c.id, LINE.c.line.in_(lines)).exists()
+    again = select(CHAT.c.conversation_id).where(*its, told).order_by(CHAT.c.id).limit(1)
+    found: str | None = conn.execute(again).scalar()
+    if found is not None:
+        return found
+    near = (CHAT.c.opened_at <= at + quiet, CHAT.c.last_at >= at - quiet)
+    return conn.execute(
+        select(CHAT.c.conversation_id).where(*its, *near).order_by(CHAT.c.opened_at, CHAT.c.id).limit(1)
+    ).scalar()
+
+
+def rehome(conn: Connection, tenant: str, from_: str, to: str) -> None:
+    """The chats of a provisional borrower are that one's, who was linked; none that is known of both already."""
+    theirs = select(CHAT.c.channel, CHAT.c.conversation_id).where(CHAT.c.tenant == tenant, CHAT.c.borrower_id == to)
+    conn.execute(
+        update(CHAT)
+        .where(
+            CHAT.c.tenant == tenant,
+            CHAT.c.borrower_id == from_,
+            tuple_(CHAT.c.channel, CHAT.c.conversation_id).not_in(theirs),
+        )
+        .values(borrower_id=to)
+    )
+
+
+_ANY_OF: Final = Prepared(
+    select(CHAT.c.id)
+    .where(CHAT.c.tenant == bindparam("of_tenant"), CHAT.c.borrower_id == bindparam("of_borrower"))
+    .limit(1)
+)
+
+
+def any_of(conn: Connection, tenant: str, borrower_id: str) -> bool:
+    return _ANY_OF.row(conn, of_tenant=tenant, of_borrower=borrower_id) is not None
+
+
+# -- what is open -------------------------------------------------------------------------------------------------------
+
+_OPEN: Final = Prepared(
+    select(
+        CHAT.c.id,
+        CHAT.c.channel,
+        CHAT.c.conversation_id,
+        CHAT.c.opened_at,
+        CHAT.c.last_at,
+        CHAT.c.last_speaker,
+        CHAT.c.changes,
+        CHAT.c.summarised,
+    )
+    .where(
+        CHAT.c.tenant == bindparam("of_tenant"),
+        CHAT.c.borrower_id == bindparam("of_borrower"),
+        CHAT.c.opened_at.is_not(None),
+        or_(
+            CHAT.c.changes > CHAT.c.summarised,
+            and_(
+                CHAT.c.last_at > bindparam("quiet_since", type_=CHAT.c.last_at.type),
+                or_(CHAT.c.ended_at.is_(None), CHAT.c.ended_at < CHAT.c.last_at),
+            ),
+        ),
+    )
+    .order_by(CHAT.c.last_at.desc(), CHAT.c.id)
+    .limit(bindparam("most"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A chat that goes on, or of whose lines some are not summarised yet."""
+
+    id: int
+    channel: str
+    conversation_id: str
+    since: datetime
+    last_message_at: datetime
+    last_speaker: str
+    changes: int
+    summarised: int
+
+    @property
+    def is_behind(self) -> bool:
+        return self.changes > self.summarised
+
+
+def open_of(conn: Connection, tenant: str, borrower_id: str, quiet_since: datetime) -> list[Open]:
+    """The newest of them; a chat is quiet when its last line is not after `quiet_since`."""
+    rows = _OPEN.rows(conn, of_tenant=tenant, of_borrower=borrower_id, quiet_since=quiet_since, most=OPEN_NAMED)
+    return [Open(*row) for row in rows]
+
+
+def ask(conn: Connection, ids: Sequence[int], now: datetime) -> None:
+    """These are due now; one that is being tried again after a failure keeps its time."""
+    behind = (CHAT.c.changes > CHAT.c.summarised, CHAT.c.tries == 0)
+    later = or_(CHAT.c.try_at.is_(None), CHAT.c.try_at > now)
+    conn.execute(update(CHAT).where(CHAT.c.id.in_(ids), *behind, later).values(due_at=now, try_at=now))
+
+
+# -- summarising --------------------------------------------------------------------------------------------------------
+
+
+def claim(conn: Connection, owner: str, now: datetime, lease: timedelta, most: int) -> list[Claimed]:
+    """Takes what is due and nobody's, the longest due first."""
+    free = or_(CHAT.c.claimed_until.is_(None), CHAT.c.claimed_until <= now)
+    due = select(CHAT.c.id, CHAT.c.fence, CHAT.c.tenant).where(CHAT.c.try_at <= now, free).order_by(CHAT.c.try_at)
+    rows = conn.execute(due.limit(most).with_for_update(skip_locked=True)).all()
+    taken = []
+    for id_, fence, tenant in rows:
+        mine = update(CHAT).where(CHAT.c.id == id_, CHAT.c.fence == fence)
+        its = {"fence": fence + 1, "claimed_by": owner, "claimed_until": now + lease}
+        if conn.execute(mine.values(its)).rowcount == 1:
+            taken.append(Claimed(id_, fence + 1, tenant))
+    return taken
+
+
+def stored(conn: Connection, tenant: str, id_: int) -> Stored | None:
+    row = conn.execute(select(CHAT).where(CHAT.c.tenant == tenant, CHAT.c.id == id_)).mappings().first()
+    if row is None:
+        return None
+    its = (LINE.c.tenant == tenant, LINE.c.chat == id_)
+    newest = select(LINE.c.body).where(*its).order_by(LINE.c.at.desc(), LINE.c.line).limit(LINES_READ)
+    names = [name for name in Stored.__dataclass_fields__ if name != "lines"]
+    return Stored(**{name: row[name] for name in names}, lines=conn.execute(newest).scalars().all())
+
+
+def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, datetime | None]:
+    """The highest revision of this conversation in the journal, whoever posted it, and when it took effect."""
+    journal = records.JOURNAL
+    its = (
+        journal.c.tenant == tenant,
+        journal.c.borrower_id == records.resolve_id(conn, tenant, chat.borrower_id),
+        journal.c.channel == chat.channel,
+        journal.c.conversation_id == chat.conversation_id,
+        journal.c.type == SUMMARY,
+    )
+    order = journal.c.revision.desc()
+    row = conn.execute(select(journal.c.revision, journal.c.effective_at).where(*its).order_by(order).limit(1)).first()
+    return (row[0] or 0, row[1]) if row else (0, None)
+
+
+def prepare(conn: Connection, mine: Claimed, prepared: bytes | None, changes: int | None) -> bool:
+    """Stores what is going to be posted; False when the chat is somebody else's by now."""
+    its = (CHAT.c.id == mine.id, CHAT.c.fence == mine.fence)
+    values = {"prepared": prepared, "prepared_changes": changes}
+    return conn.execute(update(CHAT).where(*its).values(values)).rowcount == 1
+
+
+def finish(
+    conn: Connection,
+    mine: Claimed,
+    *,
+    changes: int,
+    revision: int,
+    now: datetime,
+    quiet: timedelta,
+    tries: int = 0,
+    reason: str | None = None,
+    again_at: datetime | None = None,
+) -> bool:
+    """It is summarised up to there. `again_at`: when the model that was not ready is asked once more for the same lines."""
+    row = _mine(conn, mine)
+    if row is None:
+        return False
+    due, try_at = due_times(row["changes"], changes, row["last_at"], row["ended_at"], quiet, now)
+    if try_at is None and again_at is not None:
+        due, try_at = row["due_at"] or now, again_at
+    values: dict[str, Any] = {"summarised": changes, "revision": revision, "tries": tries, "last_reason": reason}
+    values |= {"due_at": due, "try_at": try_at, **_FREED}
+    conn.execute(update(CHAT).where(CHAT.c.id == mine.id).values(values))
+    return True
+
+
+def fail(conn: Connection, mine: Claimed, reason: str, again_at: datetime) -> bool:
+    """It stays due, with what was prepared."""
+    row = _mine(conn, mine)
+    if row is None:
+        return False
+    values: dict[str, Any] = {"tries": row["tries"] + 1, "last_reason": reason, "try_at": again_at, **_FREE}
+    conn.execute(update(CHAT).where(CHAT.c.id == mine.id).values(values))
+    return True
+
+
+_FREE: Final = {"claimed_by": None, "claimed_until": None}
+_FREED: Final = {**_FREE, "prepared": None, "prepared_changes": None}
+
+
+def _mine(conn: Connection, mine: Claimed) -> RowMapping | None:
+    its = (CHAT.c.id == mine.id, CHAT.c.fence == mine.fence)
+    return conn.execute(select(CHAT).where(*its).with_for_update()).mappings().first()
+
+
+# -- for ops ------------------------------------------------------------------------------------------------------------
+
+
+def waiting(conn: Connection, tenant: str, now: datetime) -> int:
+    """How many chats a summary is due of."""
+    its = (CHAT.c.tenant == tenant, CHAT.c.due_at <= now)
+    return int(conn.execute(select(func.count()).select_from(CHAT).where(*its)).scalar_one())
+
+
+def waiting_page(
+    conn: Connection, tenant: str, now: datetime, limit: int, after: tuple[datetime, int] | None
+) -> list[RowMapping]:
+    """They, the one that waits longest first, from behind `(due_at, id)` on."""
+    where = [CHAT.c.tenant == tenant, CHAT.c.due_at <= now]
+    if after is not None:
+        where.append(or_(CHAT.c.due_at > after[0], and_(CHAT.c.due_at == after[0], CHAT.c.id > after[1])))
+    order = (CHAT.c.due_at, CHAT.c.id)
+    return list(conn.execute(select(CHAT).where(*where).order_by(*order).limit(limit)).mappings())
+
+
+def with_lines(conn: Connection, tenant: str | None, most: int) -> list[Claimed]:
+    """Chats of which lines are not summarised, whether they are over or not; for looking, nothing is taken."""
+    where = [CHAT.c.changes > CHAT.c.summarised]
+    if tenant is not None:
+        where.append(CHAT.c.tenant == tenant)
+    rows = conn.execute(select(CHAT.c.id, CHAT.c.fence, CHAT.c.tenant).where(*where).order_by(CHAT.c.id).limit(most))
+    return [Claimed(*row) for row in rows]
+
+
+def tenants(conn: Connection) -> list[str]:
+    return list(conn.execute(select(CHAT.c.tenant).distinct()).scalars())
+
+
+def purge(conn: Connection, tenant: str, before: datetime) -> int:
+    """Removes chats whose last line is older, and nothing is due of; how many, at most `PURGED_AT_ONCE`."""
+    old = select(CHAT.c.id).where(CHAT.c.tenant == tenant, CHAT.c.last_at < before, CHAT.c.try_at.is_(None))
+    ids = conn.execute(old.order_by(CHAT.c.last_at).limit(PURGED_AT_ONCE)).scalars().all()
+    if ids:
+        conn.execute(LINE.delete().where(LINE.c.tenant == tenant, LINE.c.chat.in_(ids)))
+        conn.execute(CHAT.delete().where(CHAT.c.id.in_(ids)))
+    return len(ids)

@@ -1,0 +1,354 @@
+"""The sweeper: takes chats that are due, has them summarised, and posts each summary as a revision, once.
+
+For each chat, by steps that bear their numbers below:
+
+    1 claim    the row's fence is raised under a lease: one sweeper has the chat, whatever number of them run
+    2 look     its lines, the borrower's zone and memory, and what the journal has of this conversation already
+    3 decide   a summary that was decided upon before a crash is posted as it is; what the channel has summarised itself is
+               left at that; else the summariser makes one
+    4 prepare  the summary is stored, sealed, under the fence; whoever has lost the chat stops here
+    5 post     through intake, like anybody's summary; the same again is a repeat, a revision that is taken leads to the next
+    6 finish   what it covers is noted under the fence; lines that came meanwhile make the chat due again
+
+A crash anywhere leaves a lease that runs out, and nothing lost: lines, claim and decision are rows. A world that is not ready
+is tried again later, with the reason listed; a model that is not ready holds nothing up: the rules' summary is posted, and the
+model is asked again for a better revision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from prometheus_client import Counter
+from sqlalchemy import Connection
+
+from channels import CHANNELS
+from channels.chats import Said, said_in, within
+from service import records
+from service.chats import rows
+from service.chats.rows import Claimed, Stored
+from service.database import DatabaseUnavailable
+from service.errors import IdConflict, Problem, Unavailable
+from service.intake import envelope
+from service.intake.receive import receive
+from service.narrative import narrative, previous_step
+from service.reading import Known
+from service.secrets import CannotOpen
+from service.summariser import Summarised, Summariser
+from statemachine.entries import TURNS, Identifier, Summary
+from statemachine.record import UnreadableRecord
+
+if TYPE_CHECKING:
+    from service.wiring import Parts
+
+POLL_SECONDS: Final = 1.0
+LEASE_SECONDS: Final = 120
+"""Longer than two answers of a slow model and a post together."""
+CHATS_AT_ONCE: Final = 8
+AGAIN_SECONDS: Final = (5.0, 30.0, 120.0, 600.0, 3_600.0)
+MODEL_TRIES: Final = 4
+"""So often a model that is not ready is asked for a better revision; then the rules' summary stands."""
+TURNS_CHARACTERS: Final = 150_000
+"""Of the turns that go with a summary: an entry of the log has its limit."""
+EVIDENCE_TURNS: Final = 20
+REVISIONS_TRIED: Final = 5
+OVERLAP_SECONDS: Final = 60.0
+"""A channel's own summary that ended so shortly before the last line covers it: clocks differ."""
+PURGE_EVERY_SECONDS: Final = 3_600.0
+PURGES: Final = 500
+"""Of so many chats each, for one tenant."""
+
+log = structlog.get_logger("service.sweeper")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """As whom the sweeper posts: the service itself, for a tenant."""
+
+    parts: Parts
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """2: what is known of a chat before it is summarised."""
+
+    chat: Stored
+    zone: str
+    memory: Known | None
+    revision: int
+    """The highest of this conversation in the journal."""
+    covered_until: datetime | None
+    """Up to when a summary that is not ours tells it."""
+
+
+class Sweeper:
+    """One of any number of sweepers. `run` it and `stop` it, or `sweep` once."""
+
+    def __init__(self, parts: Parts, summariser: Summariser, owner: str) -> None:
+        self._parts = parts
+        self._summariser = summariser
+        self._owner = owner
+        self._stopping = asyncio.Event()
+        self._purged_at = 0.0
+        self._troubled = ""
+        self._made = Counter(
+            "borrower_memory_chats_summarised", "Summaries of chats by who made them", ["by"], registry=parts.registry
+        )
+        self._failed = Counter(
+            "borrower_memory_chats_failed", "Chats that could not be summarised, by reason", ["reason"],
+            registry=parts.registry,
+        )  # fmt: skip
+
+    # -- running
+
+    async def run(self) -> None:
+        """Until `stop`."""
+        stirred = self._parts.chats.stirred
+        while not self._stopping.is_set():
+            stirred.clear()
+            try:
+                taken = await self.sweep()
+                await self._purge()
+                self._troubled = ""
+            except DatabaseUnavailable as why:
+                self._troubled, taken = "waits for the database", 0
+                log.warning("sweeper.waits", why=type(why).__name__)
+            except Exception as fault:  # noqa: BLE001 (a fault of ours must be seen, and not end what all chats wait for)
+                self._troubled, taken = f"a fault: {type(fault).__name__}", 0
+                log.error("sweeper.fault", fault=type(fault).__name__)
+            if taken == CHATS_AT_ONCE:
+                continue  # there may be more
+            waiting = [asyncio.ensure_future(event.wait()) for event in (stirred, self._stopping)]
+            await asyncio.wait(waiting, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            for one in waiting:
+                one.cancel()
+
+    async def stop(self) -> None:
+        """Ends after the chats in hand."""
+        self._stopping.set()
+
+    def health(self) -> str:
+        return self._troubled or "ok"
+
+    async def sweep(self) -> int:
+        """Summarises what is due, at most `CHATS_AT_ONCE` chats; how many were taken. Raises `DatabaseUnavailable`."""
+        lease = timedelta(seconds=LEASE_SECONDS)
+        now = self._parts.clock()
+        database = self._parts.database
+        taken = await database.write(lambda c: rows.claim(c, self._owner, now, lease, CHATS_AT_ONCE))  # 1
+        await asyncio.gather(*(self._one(mine) for mine in taken))
+        return len(taken)
+
+    async def _one(self, mine: Claimed) -> None:
+        """What fails is noted with its reason, and tried again; the database itself is told by the next sweep."""
+        try:
+            await self._summarise(mine)
+        except Unavailable:
+            await self._failing(mine, "unavailable")
+        except DatabaseUnavailable:
+            log.warning("chat.left", chat=mine.id, tenant=mine.tenant)  # the lease runs out
+        except Problem as problem:
+            await self._failing(mine, problem.code)
+        except (CannotOpen, UnreadableRecord) as why:
+            await self._failing(mine, "unreadable")
+            log.error("chat.unreadable", chat=mine.id, tenant=mine.tenant, fault=type(why).__name__)
+        except Exception as fault:  # noqa: BLE001 (one chat's fault of ours must not stop the others, and is listed)
+            await self._failing(mine, "fault")
+            log.error("chat.fault", chat=mine.id, tenant=mine.tenant, fault=type(fault).__name__)
+
+    async def _failing(self, mine: Claimed, reason: str) -> None:
+        self._failed.labels(reason).inc()
+
+        def note(conn: Connection) -> bool:
+            stored = rows.stored(conn, mine.tenant, mine.id)
+            tries = stored.tries if stored else 0
+            return rows.fail(conn, mine, reason, self._parts.clock() + _backoff(tries))
+
+        try:
+            await self._parts.database.write(note)
+        except DatabaseUnavailable:
+            log.warning("chat.left", chat=mine.id, tenant=mine.tenant)
+            return
+        log.warning("chat.failed", chat=mine.id, tenant=mine.tenant, reason=reason)
+
+    # -- one chat
+
+    async def _summarise(self, mine: Claimed) -> None:
+        look = await self.look(mine)  # 2
+        if look is None:
+            return
+        chat = look.chat
+        if chat.prepared is not None and chat.prepared_changes is not None:  # 3
+            body = _summary_from(self._parts.secrets.open(chat.prepared))
+            await self._post(mine, look, body, chat.prepared_changes, None)
+            return
+        if _is_covered(look):
+            await self._finish(mine, chat.changes, look.revision, None, chat)
+            return
+        said = self._said(chat)
+        if not said and look.revision == 0:
+            await self._finish(mine, chat.changes, 0, None, chat)
+            return
+        made = await self.made(look, said)
+        await self._post(mine, look, _summary(look, said, made), chat.changes, made)
+
+    async def look(self, mine: Claimed) -> Look | None:
+        """2: in one read. None for a chat that is gone."""
+        parts, now = self._parts, self._parts.clock()
+        policy = parts.policies.for_tenant(mine.tenant)
+
+        def read(conn: Connection) -> tuple[Stored, str | None, records.Stored | None, int, datetime | None] | None:
+            chat = rows.stored(conn, mine.tenant, mine.id)
+            if chat is None:
+                return None
+            borrower_id = records.resolve_id(conn, mine.tenant, chat.borrower_id)
+            zone = records.time_zone_of(conn, mine.tenant, borrower_id)
+            return (chat, zone, records.stored(conn, mine.tenant, borrower_id), *rows.newest_revision(
+                conn, mine.tenant, chat
+            ))  # fmt: skip
+
+        found = await parts.database.read_slow(read)
+        if found is None:
+            return None
+        chat, zone, record, revision, until = found
+        memory = parts.reader.known(mine.tenant, record, policy, now) if record is not None else None
+        theirs = until if revision > chat.revision else None
+        return Look(chat, zone or policy.time_zone, memory, max(revision, chat.revision), theirs)
+
+    def _said(self, chat: Stored) -> tuple[Said, ...]:
+        return said_in(self._parts.chats.opened(body) for body in chat.lines)
+
+    async def made(self, look: Look, said: Sequence[Said] | None = None) -> Summarised:
+        """3: what the summariser makes of it."""
+        chat = look.chat
+        said = self._said(chat) if said is None else said
+        policy = self._parts.policies.for_tenant(chat.tenant)
+        now = self._parts.clock()
+        handed_out: list[str] = []
+        if look.memory is not None:
+            cycle = look.memory.cycle_for(None, policy, now)
+            state = look.memory.state
+            handed_out = [narrative(state, cycle, now=now).text, previous_step(state, cycle, now=now)]
+        return await self._summariser.summarise(
+            said, CHANNELS[chat.channel], ended_at=_ended_at(chat), zone=look.zone, handed_out=handed_out
+        )
+
+    async def _post(self, mine: Claimed, look: Look, body: Summary, changes: int, made: Summarised | None) -> None:
+        """4 and 5, with the next revision when somebody else has taken this one. What was `made` before is stored already."""
+        is_stored = made is None
+        for _ in range(REVISIONS_TRIED):
+            if not is_stored:
+                sealed = self._parts.secrets.seal(envelope.body_bytes(body))
+                prepared = await self._parts.database.write(lambda c, s=sealed: rows.prepare(c, mine, s, changes))  # type: ignore[misc]
+                if not prepared:
+                    log.info("chat.lost", chat=mine.id, tenant=mine.tenant)
+                    return
+            (result,) = await receive(Source(self._parts, mine.tenant), [(body, ())])
+            if result.problem is None:
+                await self._finish(mine, changes, body.revision, made, look.chat)
+                return
+            if not isinstance(result.problem, IdConflict):
+                raise result.problem
+            is_stored = False
+            body = body.model_copy(update={"revision": body.revision + 1})
+        raise Unavailable
+
+    async def _finish(self, mine: Claimed, changes: int, revision: int, made: Summarised | None, chat: Stored) -> None:
+        """6."""
+        now = self._parts.clock()
+        policy = self._parts.policies.for_tenant(mine.tenant)
+        failed = made.failed if made is not None else None
+        tries = chat.tries + 1 if failed else 0
+        again = now + _backoff(tries) if failed and tries < MODEL_TRIES else None
+        quiet = timedelta(minutes=policy.quiet_minutes)
+        reason = failed or (made.refused if made is not None else None)
+
+        def note(conn: Connection) -> bool:
+            return rows.finish(
+                conn, mine, changes=changes, revision=revision, now=now, quiet=quiet, tries=tries, reason=reason,
+                again_at=again,
+            )  # fmt: skip
+
+        if await self._parts.database.write(note) and made is not None:
+            self._made.labels(made.by).inc()
+            log.info("chat.summarised", chat=mine.id, tenant=mine.tenant, by=made.by, revision=revision, why=reason)
+
+    # -- what is old
+
+    async def _purge(self) -> None:
+        """Lines are kept as long as turns are (policy)."""
+        now = asyncio.get_running_loop().time()
+        if self._purged_at and now - self._purged_at < PURGE_EVERY_SECONDS:
+            return
+        self._purged_at = now
+        database, policies = self._parts.database, self._parts.policies
+        for tenant in await database.read_slow(rows.tenants):
+            before = self._parts.clock() - timedelta(days=policies.for_tenant(tenant).retention.turns)
+            for _ in range(PURGES):
+                if not await database.write(lambda c, t=tenant, b=before: rows.purge(c, t, b)):  # type: ignore[misc]
+                    break
+
+
+def _backoff(tries: int) -> timedelta:
+    return timedelta(seconds=AGAIN_SECONDS[min(tries, len(AGAIN_SECONDS) - 1)])
+
+
+def _is_covered(look: Look) -> bool:
+    """Whether the channel's own summary tells all that was said."""
+    until = look.covered_until
+    return until is not None and until + timedelta(seconds=OVERLAP_SECONDS) >= look.chat.last_at
+
+
+def _ended_at(chat: Stored) -> datetime:
+    return max(chat.last_at, chat.ended_at or chat.last_at)
+
+
+# -- the summary ----------------------------------------------------------------------------------------------------------
+
+
+def _summary(look: Look, said: Sequence[Said], made: Summarised) -> Summary:
+    """As it is posted. The turns are those that a model may see: a live value is in no summary (AC-77)."""
+    chat, draft = look.chat, made.draft
+    named: dict[str, Any] = json.loads(chat.named)
+    identifier = named.pop("identifier", None)
+    quotes = (draft.commitment, draft.payment_claim, draft.callback)
+    turns = _with_evidence(made.turns, [part.quote for part in quotes if part is not None and part.quote])
+    return Summary(
+        **named,
+        identifier=Identifier(**identifier) if identifier else None,
+        channel=chat.channel,  # type: ignore[arg-type]  # as the table holds it
+        modality="text",
+        direction=(None if not said else "inbound" if said[0].speaker == "borrower" else "outbound"),
+        conversation_id=chat.conversation_id,
+        revision=look.revision + 1,
+        started_at=said[0].at if said else None,
+        ended_at=_ended_at(chat),
+        outcome=draft.outcome if said else None,
+        disposition=draft.disposition,
+        reached=draft.reached,
+        summary=draft.summary if said else None,
+        commitment=draft.commitment,
+        payment_claim=draft.payment_claim,
+        callback=draft.callback,
+        facts=list(draft.facts),
+        turns=[turn.turn() for turn in turns],
+        extra={"summarised_by": made.by},
+    )
+
+
+def _with_evidence(every: tuple[Said, ...], quotes: Sequence[str]) -> tuple[Said, ...]:
+    """The newest turns that fit into one summary; of a very long chat also the older ones that are quoted, before them."""
+    start = within(every, TURNS - EVIDENCE_TURNS, TURNS_CHARACTERS)
+    older = [turn for turn in every[:start] if turn.speaker == "borrower" and any(q in turn.text for q in quotes)]
+    return (*older[-EVIDENCE_TURNS:], *every[start:])
+
+
+def _summary_from(raw: bytes) -> Summary:
+    return Summary.model_validate(envelope.document(raw))
