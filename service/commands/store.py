@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from service.clock import utc_now
-from service.commands.starting import configured, embedded_alone, in_database, log_to_stderr
+from service.commands.starting import configured, in_database, log_to_stderr
 from service.database import Store
 from service.database import migrate as migrate_sqlite
 from service.keys import listed
@@ -98,14 +98,14 @@ def list_set_aside(tenant: str | None, status: str) -> None:
 def retry_set_aside(tenant: str | None, number: int) -> bool:
     """Whether there was such an item; it was tried once more."""
     from service.intake.receive import retried
-    from service.wiring import embedded
+    from service.wiring import beside_kafka, embedded
 
     settings, policies = configured()
     log_to_stderr("WARNING")
-    embedded_alone(settings)
+    parts_of = beside_kafka if settings.uses_kafka else embedded
 
     async def run() -> dict[str, Any] | None:
-        async with embedded(settings, policies) as parts:
+        async with parts_of(settings, policies) as parts:
             whose = await _tenant(parts.database, tenant)
             return await retried(parts, whose, number) if whose is not None else None
 
