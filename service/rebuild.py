@@ -81,6 +81,7 @@ async def rebuild(
         def rebuild_page(connection: Connection, keys: Sequence[Key] = keys) -> tuple[int, list[Key]]:
             _hold_writers(connection)
             page = [_anew(connection, key, secrets, policies, now) for key in keys]
+            _drop_gists(connection, keys)
             return sum(one.entries for one in page), _save(connection, page)
 
         entries, changed = await database.write(rebuild_page)
@@ -91,7 +92,7 @@ async def rebuild(
         found.changed_ids += changed[: CHANGED_LIMIT - len(found.changed_ids)]
         progress(found.borrowers, total)
     found.removed = await database.write(_remove_unknown)
-    await database.write(gists.drop_all)
+    await database.write(gists.drop_all)  # those that a writer kept meanwhile, of what it remembered
     log.info(
         "rebuilt",
         borrowers=found.borrowers,
@@ -167,6 +168,12 @@ def _save(connection: Connection, page: Sequence[_Anew]) -> list[Key]:
     if changed:
         _fence_off_writers(connection)
     return changed
+
+
+def _drop_gists(connection: Connection, keys: Sequence[Key]) -> None:
+    """With their records: whoever reads between two pages is told of the record as it is now."""
+    own = tuple_(gists.GIST.c.tenant, gists.GIST.c.borrower_id).in_(keys)
+    connection.execute(gists.GIST.delete().where(own))
 
 
 def _remove_unknown(connection: Connection) -> int:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from service import records
+from service import gists, records
 from service.database import Database, InUse
 from service.intake import envelope
 from service.rebuild import CannotRebuild, Rebuilt, rebuild
@@ -24,6 +24,7 @@ from tests.service.embedded import (
     PHONE,
     POLICIES,
     SECRETS,
+    TENANT,
     Embedded,
     embedded,
     event,
@@ -151,6 +152,23 @@ async def test_an_entry_that_cannot_be_read_stops_it_by_name(where: Where) -> No
     assert "secret" not in str(caught.value)
     async with embedded(path) as service:
         assert await service.record("B-1") == before
+
+
+async def test_gists_go_with_the_page_of_their_records(where: Where, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rebuild that ends after its first page leaves none of it that tells of a record as it was."""
+    monkeypatch.setattr("service.rebuild.PAGE_BORROWERS", 1)
+    path = where()
+    async with embedded(path) as service:
+        await service.post(promise(borrower_id="B-1"), promise("c-2", borrower_id="B-2"))
+        kept = [(TENANT, borrower, 1, b"old") for borrower in ("B-1", "B-2")]
+        await service.database.write(lambda c: gists.keep(c, kept))
+        spoil = update(JOURNAL).where(JOURNAL.c.borrower_id == "B-2").values(body=b"{}")
+        await service.database.write(lambda c: c.execute(spoil))
+    with pytest.raises(CannotRebuild):
+        await rebuilt(path)
+    async with embedded(path) as service:
+        assert await service.look(gists.glimpse, "B-1") is None
+        assert (await service.look(gists.glimpse, "B-2")).gist == b"old"
 
 
 async def test_a_version_is_the_number_of_entries_again(where: Where) -> None:
