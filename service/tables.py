@@ -437,6 +437,20 @@ class HookItem(_Rows, table=True):
     at: datetime
 
 
+class OurMessage(_Rows, table=True):
+    """What a message of ours was, by the event that says so: a provider's status names the message alone."""
+
+    __tablename__ = "our_message"
+
+    tenant: str = Field(primary_key=True)
+    message_id: str = Field(primary_key=True)
+    type: str
+    """`reminder.sent` or `payment_link.shared`."""
+    borrower_id: str
+    loan_id: str | None = None
+    cycle_id: str | None = None
+
+
 # -- what is still to go to Kafka --------------------------------------------------------------------------------------
 
 

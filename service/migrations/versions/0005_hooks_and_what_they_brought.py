@@ -1,4 +1,4 @@
-"""Hooks of vendors, the bodies they brought, and the keys of what the bodies told."""
+"""Hooks of vendors, the bodies they brought, the keys of what the bodies told, and what our own messages were."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -62,9 +62,20 @@ def upgrade() -> None:
     op.create_index("hook_item_waits", "hook_item", ["tenant", "waits_for"], sqlite_where=waits, postgresql_where=waits)
     op.create_index("hook_item_of_body", "hook_item", ["tenant", "body_id"])
     op.create_index("hook_item_of_borrower", "hook_item", ["tenant", "borrower_id"])
+    op.create_table(
+        "our_message",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("message_id", TEXT, nullable=False),
+        sa.Column("type", TEXT, nullable=False),
+        sa.Column("borrower_id", TEXT, nullable=False),
+        sa.Column("loan_id", TEXT, nullable=True),
+        sa.Column("cycle_id", TEXT, nullable=True),
+        sa.PrimaryKeyConstraint("tenant", "message_id"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("our_message")
     op.drop_table("hook_item")
     op.drop_table("hook_body")
     op.drop_table("hook")
