@@ -11,6 +11,7 @@ known, whose memory may not be handed out, or whose memory cannot be read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -19,6 +20,7 @@ from typing import Any, Final
 from channels import CHANNELS
 from channels.classifier import read_proposal, rules_propose
 from service import strictjson
+from service.chats.rows import Open
 from service.gist import ABSENT, Gist, members, yes
 from service.narrative import CLOCK, told_at
 from statemachine.contact import Contact
@@ -183,6 +185,7 @@ def worded(
     record_version: int | None,
     now: datetime,
     missing_after: timedelta,
+    chats: Sequence[Open] = (),
     degraded_reason: str | None = None,
 ) -> bytes:
     """The answer of API 6, in JSON. `missing_after`: then a conversation that began is a report that is missing."""
@@ -197,7 +200,7 @@ def worded(
         start.members,
         identity or _NO_IDENTITY,
         gist.told,
-        _open(gist, now, missing_after) if gist.started else b"[]",
+        _open(gist, chats, now, missing_after) if gist.started or chats else b"[]",
         _STEP % (step, _JSON[speakable]) if step else b"null",
         _JSON[degraded_reason is not None],
         strictjson.dump(degraded_reason),
@@ -229,18 +232,22 @@ _NO_IDENTITY: Final = strictjson.dump(NO_IDENTITY)
 _CLOCK: Final = CLOCK.encode()
 
 
-def _open(gist: Gist, now: datetime, missing_after: timedelta) -> bytes:
-    """Conversations that were begun and may still be going on; after a while they are reports that are missing."""
-    return strictjson.dump(
-        [
-            {
-                "channel": channel,
-                "conversation_id": conversation_id,
-                "since": at,
-                "last_message_at": None,
-                "last_speaker": None,
-            }
-            for channel, conversation_id, at in gist.started
-            if now - at < missing_after
-        ]
-    )
+def _open(gist: Gist, chats: Sequence[Open], now: datetime, missing_after: timedelta) -> bytes:
+    """Conversations that were begun and may still be going on, after a while they are reports that are missing; and chats
+    that go on, or that are not summarised yet."""
+    begun = {(channel, id_): at for channel, id_, at in gist.started if now - at < missing_after}
+    told = [
+        {
+            "channel": chat.channel,
+            "conversation_id": chat.conversation_id,
+            "since": min(chat.since, begun.pop((chat.channel, chat.conversation_id), chat.since)),
+            "last_message_at": chat.last_message_at,
+            "last_speaker": chat.last_speaker,
+        }
+        for chat in chats
+    ]
+    told += [
+        {"channel": channel, "conversation_id": id_, "since": at, "last_message_at": None, "last_speaker": None}
+        for (channel, id_), at in begun.items()
+    ]
+    return strictjson.dump(told)

@@ -90,6 +90,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
         one = seen.known[0] if len(seen.known) == 1 else None
         mode = policy.mode_for(asked.channel, one.borrower_id if one else None)
         contact = _contact(seen, asked.channel, policy, now)
+        chats = await parts.chats.open_for(tenant, one.borrower_id, asked.channel, now) if one is not None else []
         if len(seen.known) > 1:
             start = cold(Refusal("ambiguous_identifier", "several borrowers share this identifier"))
         elif one is not None and mode != "disabled":
@@ -104,6 +105,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
             record_version=one.version if one is not None and handed_out else None,
             now=now,
             missing_after=missing_after,
+            chats=chats if handed_out else (),
             degraded_reason=degraded,
         )
     except Exception as fault:  # noqa: BLE001  # an agent with a caller on the line is owed a start, whatever failed

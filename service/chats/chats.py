@@ -170,8 +170,14 @@ class Chats:
 
     # -- what is open
 
-    def quiet_since(self, tenant: str, now: datetime) -> datetime:
-        return now - timedelta(minutes=self._policies.for_tenant(tenant).quiet_minutes)
+    async def open_for(self, tenant: str, borrower_id: str, reader: str, now: datetime) -> list[rows.Open]:
+        """The chats of this borrower that go on or are not summarised yet, the newest first, and asks for the summary of
+        those of other channels than the reader's. Raises `DatabaseUnavailable`."""
+        quiet_since = now - timedelta(minutes=self._policies.for_tenant(tenant).quiet_minutes)
+        found = await self._database.read(lambda conn: rows.open_of(conn, tenant, borrower_id, quiet_since))
+        if found:
+            self.ask(found, reader)
+        return found
 
     def ask(self, open_chats: Iterable[rows.Open], reader: str) -> None:
         """Asks for the summary of those that are behind, for a reader of another channel; returns at once."""
