@@ -32,6 +32,7 @@ from statemachine.entries import EVENT_TYPES, Event, Identifier, Summary
 from statemachine.record import Record
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, derive
+from tests.limits import PATIENCE_SECONDS
 
 TENANT = "acme"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -152,12 +153,12 @@ class Embedded:
         return await self.told(await self.log.append(entries))
 
     async def told(self, positions: Sequence[Position]) -> list[Outcome]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return list(await asyncio.gather(*(self.outcomes.expect(p) for p in positions)))
 
     async def settled(self) -> None:
         """Until everything in the log is merged."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (await self.look(records.unmerged, self.now))[0]:  # noqa: ASYNC110 (no event tells of any writer)
                 await asyncio.sleep(0.002)
 

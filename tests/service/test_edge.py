@@ -23,6 +23,7 @@ from structlog.testing import capture_logs
 from service import edge
 from service.edge import BODY_LIMIT_BYTES, HOOK_BODY_LIMIT_BYTES, Edge, InFlight, RateLimit
 from service.errors import MissingScope, RateLimited, exception_handlers
+from tests.limits import PATIENCE_SECONDS
 
 SECRET = "Zq7Geheim"
 MIB = 1 << 20
@@ -418,8 +419,9 @@ def served(app: Any) -> Iterator[int]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", access_log=False, lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 10
-    while not server.started and time.monotonic() < deadline:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not server.started:
+        assert time.monotonic() < deadline, "it did not begin to serve"
         time.sleep(0.01)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]

@@ -28,6 +28,7 @@ from service.tables import Awaited, Repeat, table_of
 from service.tables import Outbox as OutboxRow
 from service.writer import Outcome
 from statemachine.stamps import Entry
+from tests.limits import PATIENCE_SECONDS
 from tests.service.embedded import (
     PHONE,
     SECRETS,
@@ -101,7 +102,7 @@ async def relaying(outbox: Outbox) -> AsyncIterator[None]:
         yield
     finally:
         stopping.set()
-        await asyncio.wait_for(running, 10)
+        await asyncio.wait_for(running, PATIENCE_SECONDS)
 
 
 async def rows(service: Embedded, table: Any = ROWS) -> list[Any]:
@@ -198,7 +199,7 @@ async def test_a_relay_is_woken_and_goes_on_after_an_outage(tmp_path: Path, monk
 
 
 async def settled(true: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not true():  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0.005)
 
@@ -210,7 +211,7 @@ async def test_evidence_reaches_another_record_through_the_outbox(tmp_path: Path
     async with opened(tmp_path) as (service, broker, outbox), relaying(outbox):
         await service.post(promise(identifier=NUMBER))
         await service.post(linked("link"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while len(broker.intake) < 2 or await rows(service, AWAITED):  # noqa: ASYNC110 (nothing tells of it)
                 await asyncio.sleep(0.005)
         assert [id_.split(":")[0] for id_ in broker.intake] == [" redirected", " joined"]
@@ -227,7 +228,7 @@ async def test_a_link_is_answered_for_with_the_evidence_that_it_brings(tmp_path:
         assert not told.done()
         assert await service.database.read(lambda c: is_awaited(c, TENANT, "link"))
         async with relaying(outbox):
-            outcome = await asyncio.wait_for(told, 10)
+            outcome = await asyncio.wait_for(told, PATIENCE_SECONDS)
         assert (outcome.status, outcome.borrower_id) == ("merged", "B-1")
         assert [row["event_id"] for row in await rows(service) if row["topic"] == "intake"] == []
         assert (await service.state("B-1")).cycle_of(None).rung == "proposed"
@@ -269,7 +270,7 @@ async def test_outcomes_are_read_from_the_journal_in_the_words_of_the_embedded_s
             for c in copies
         ]
         await service.log.append([pending(c) for c in copies])
-        outcomes = await asyncio.wait_for(asyncio.gather(*waits), 10)
+        outcomes = await asyncio.wait_for(asyncio.gather(*waits), PATIENCE_SECONDS)
         assert [o.status for o in outcomes] == ["merged", "duplicate", "conflict"]
         assert [o.record_version for o in outcomes] == [1, 1, None]
 
@@ -281,7 +282,10 @@ async def test_two_copies_that_cannot_be_told_apart_are_merged_once(tmp_path: Pa
         body_hash = envelope.body_hash(copy.body, SECRETS.keyed_hash)
         waits = [watch.expect(TENANT, copy.event_id, copy.stamps.digest, body_hash) for _ in range(2)]
         await service.log.append([pending(copy), pending(copy)])
-        assert [o.status for o in await asyncio.wait_for(asyncio.gather(*waits), 10)] == ["merged", "duplicate"]
+        assert [o.status for o in await asyncio.wait_for(asyncio.gather(*waits), PATIENCE_SECONDS)] == [
+            "merged",
+            "duplicate",
+        ]
 
 
 async def test_nobody_is_looked_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +294,7 @@ async def test_nobody_is_looked_for_for_ever(tmp_path: Path, monkeypatch: pytest
         watch = JournalWatch(service.database)
         watch.expect(TENANT, "never")
         assert watch._looking is not None
-        await asyncio.wait_for(watch._looking, 10)
+        await asyncio.wait_for(watch._looking, PATIENCE_SECONDS)
 
 
 class SharedLog:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +26,6 @@ from service.intake.log import Position
 from service.keys import Keyring
 from service.policy import Policies, Policy
 from service.postgres import PostgresDatabase
-from service.postgres.engine import CONNECT_SECONDS
 from service.prepared import OfList, Prepared
 from service.reading import Reader
 from service.rebuild import rebuild
@@ -35,6 +35,7 @@ from service.tables import METADATA, IntakeHead, Permit, table_of
 from service.wiring import Parts
 from service.writer import fence, take_fence
 from service.writer.saving import ASIDE_ID_CHARACTERS
+from tests.limits import PATIENCE_SECONDS
 from tests.service.embedded import (
     NOON,
     POLICIES,
@@ -188,7 +189,7 @@ async def test_the_writer_looks_up_what_became_of_it(gate: tuple[Gate, str], url
             way.cuts_after, way.cuts_before = cut % 2, 1 - cut % 2
             more = [pending(stamped(b, str(b.borrower_id), direct.now)) for b in bodies[30 + cut * 5 : 35 + cut * 5]]
             positions += await direct.log.append(more)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while way.cuts_after or way.cuts_before:
                     service.log.appended([Position(0, 0), Position(1, 0)])
                     await asyncio.sleep(0.01)
@@ -256,16 +257,16 @@ async def test_while_the_server_is_away_all_are_told_at_once_and_when_it_is_back
                 *(promise(f"c-{n}", hours(1), borrower_id=f"B-{n % 4}") for n in range(20, 90))
             )
             server.kill()
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 for ask in (service.database.read, service.database.write, service.database.read_slow):
                     answers = await asyncio.gather(*(ask(numbers) for _ in range(30)), return_exceptions=True)
                     assert {isinstance(a, DatabaseUnavailable) for a in answers} == {True}
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while writing.health() == "ok":  # noqa: ASYNC110 (nothing tells of it)
                     await asyncio.sleep(0.01)
             await asyncio.to_thread(server.start)
             assert set(statuses(await service.told(positions))) == {"merged"}
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while writing.health() != "ok":  # noqa: ASYNC110 (nothing tells of it)
                     await asyncio.sleep(0.01)
             assert len(await service.journal("event_id")) == 90
@@ -290,8 +291,8 @@ async def test_what_takes_too_long_is_cut_and_the_rest_goes_on(
 ) -> None:
     monkeypatch.setattr(postgres, "READ_SECONDS", 0.1)
     monkeypatch.setattr("service.postgres.lines.WATCH_SECONDS", 0.05)
-    reads = [store.read(lambda c: c.execute(select(func.pg_sleep(30))).all()) for _ in range(postgres.READERS)]
-    async with asyncio.timeout(20):  # they would take 30 seconds
+    reads = [store.read(lambda c: c.execute(select(func.pg_sleep(300))).all()) for _ in range(postgres.READERS)]
+    async with asyncio.timeout(PATIENCE_SECONDS):  # they would take 300 seconds
         answers = await asyncio.gather(*reads, return_exceptions=True)
     assert [type(a).__mro__[1] for a in answers] == [DatabaseUnavailable] * postgres.READERS
     assert await store.read(numbers) == []
@@ -337,11 +338,12 @@ async def test_a_writer_that_stands_still_is_ended_and_its_partition_taken(url: 
 
         late = asyncio.ensure_future(stuck.database.write(stands_still))
         await inside.wait()
-        async with asyncio.timeout(4):  # the session that stands still would be ended after 5 seconds
+        # The wait for its lock is shorter than this, and would be an error.
+        async with asyncio.timeout(PATIENCE_SECONDS):
             taken = await service.database.write(lambda c: take_fence(c, service.log, 0, "next", NOON))
         assert (taken.epoch, taken.next_offset) == (fence.epoch + 1, 0)
-        async with asyncio.timeout(4):  # until its driver has heard of it
-            while not all(line.is_lost for line in stuck.database._writers._busy):
+        async with asyncio.timeout(PATIENCE_SECONDS):  # until its driver has heard of it
+            while not all(line.is_lost for line in stuck.database._writers._busy):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         go_on.set()
         with pytest.raises(DatabaseUnavailable) as caught:
@@ -373,7 +375,7 @@ def _meeting(count: int) -> Callable[[], None]:
         there += 1
         if there == count:
             all_there.set()
-        prepared.await_only(asyncio.wait_for(all_there.wait(), 10))
+        prepared.await_only(asyncio.wait_for(all_there.wait(), PATIENCE_SECONDS))
 
     return meet
 
@@ -579,30 +581,41 @@ async def test_who_serves_takes_the_guard_again_when_its_connection_is_lost(
 ) -> None:
     monkeypatch.setattr("service.postgres.serve_guard.GUARD_SECONDS", 0.02)
     first = await PostgresDatabase.open(url, serving=True)
-    guards = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+    here = "(SELECT oid FROM pg_database WHERE datname = current_database())"
+    guards = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = {here}"
 
-    async def lost() -> None:
+    held_by = f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = {here}"
+
+    async def holders() -> set[int]:
+        return set(await other.read(lambda c: c.execute(text(held_by)).scalars().all()))
+
+    async def lost() -> set[int]:
+        """Who held it and does so no longer."""
+        before = await holders()
         await other.write(lambda c: c.execute(text(guards)).all())
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while before & await holders():  # noqa: ASYNC110 (it is asked for)
+                await asyncio.sleep(0.01)
+        return before
 
-    await lost()
+    before = await lost()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await holders() - before:  # noqa: ASYNC110 (it is asked for)
+            await asyncio.sleep(0.01)
     with pytest.raises(InUse):
         await PostgresDatabase.open(url, serving=True)
     assert first.health() == "ok"
 
-    monkeypatch.setattr("service.postgres.serve_guard.GUARD_SECONDS", 30)
-    await asyncio.sleep(0.1)
+    first._guard._keeping.cancel()  # type: ignore[union-attr]  (it looks away for a while)
     await lost()
     second = await PostgresDatabase.open(url, serving=True)
-    monkeypatch.setattr("service.postgres.serve_guard.GUARD_SECONDS", 0.02)
-    first._guard._keeping.cancel()  # type: ignore[union-attr]  (it sleeps for half a minute)
     first._guard._keeping = asyncio.create_task(first._guard._keep())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while first.health() == "ok":  # noqa: ASYNC110 (health is asked for)
             await asyncio.sleep(0.01)
     assert "another serve" in first.health()
     await second.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while first.health() != "ok":  # noqa: ASYNC110 (health is asked for)
             await asyncio.sleep(0.01)
     await first.close()
@@ -781,7 +794,7 @@ def test_the_commands_from_an_empty_database_to_one_that_serves(tmp_path: Path, 
         conflict = client.post("/v1/summaries", json=body | {"outcome": "busy"})
         assert conflict.status_code == 409
         [line] = run("set-aside", "list", "--tenant", "acme").splitlines()
-        assert '"reason": "id_conflict"' in line
+        assert json.loads(line)["reason"] == "id_conflict"
     assert service.stop() == 0
     assert '"refused"' in run("set-aside", "retry", "--tenant", "acme", "1")
 

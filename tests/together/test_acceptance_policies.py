@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.limits import PATIENCE_SECONDS
 from tests.together.conftest import Borrower, Json, Tenant, another, confirmed, log_lines, phone, promise, warned
 from tests.together.service import Service, ago, running
 
@@ -240,7 +241,7 @@ def test_what_ends_with_time_is_over_without_a_write(of: dict[str, Tenant]) -> N
 
     assert standing() == (True, True, True, True)
     assert one.resume()["state"] is None
-    end = time.monotonic() + 4
+    end = time.monotonic() + PATIENCE_SECONDS
     while any(standing()) and time.monotonic() < end:
         time.sleep(0.1)
     assert standing() == (False, False, False, False)

@@ -21,12 +21,15 @@ from service.intake.kafka_messages import NO_TENANT, message_of
 from service.intake.kafka_producer import KafkaProducer
 from service.intake.kafka_topics import Cluster, Topic
 from service.intake.log import LogChanged, LogStuck, LogUnavailable
+from tests.limits import PATIENCE_SECONDS
 from tests.service.test_table_log import IntakeLogContract, all_entries, everything, item
 from tests.together import broker
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(900)]
 
-SETTLED_SECONDS = 60.0
+SETTLED_SECONDS = float(PATIENCE_SECONDS)
+NEVER_SECONDS = 30.0
+"""The client by itself waits for 40 seconds, or for ever."""
 
 
 @pytest.fixture(scope="module")
@@ -346,7 +349,7 @@ async def test_a_missing_broker_is_said_in_time_and_never_waited_for_for_ever(
         assert [type(answer) for answer in answers] == [LogUnavailable] * 5
         with pytest.raises(LogUnavailable):
             await log.end_offset(0)
-        assert time.monotonic() - began < 4.0
+        assert time.monotonic() - began < NEVER_SECONDS
         assert log._producer.rebuilt == 1
     finally:
         await asyncio.to_thread(brokers.resume, 1)
@@ -369,7 +372,7 @@ async def test_a_producer_that_never_found_its_broker_ends_in_time() -> None:
         await producer.send([message_of("t", 3, item("B-1", "e-1"))])
     began = time.monotonic()
     await producer.close()
-    assert time.monotonic() - began < kafka_producer.THROW_AWAY_SECONDS
+    assert time.monotonic() - began < NEVER_SECONDS
     with pytest.raises(LogUnavailable):
         await producer.send([])
 
