@@ -70,6 +70,27 @@ def writer() -> None:
 
 
 @commands.command()
+def sweeper() -> None:
+    """Summarises chats that are over, as a process of its own; any number of them share the work."""
+    from service.commands import chats
+
+    chats.sweeper()
+
+
+@commands.command()
+@click.option("--dry-run", is_flag=True, help="Shows what would be written, and writes nothing.")
+@click.option("--tenant", help="Of this tenant only.")
+@click.option("--limit", default=50, type=click.IntRange(1, 1_000), help="So many chats at most.")
+def summarise(dry_run: bool, tenant: str | None, limit: int) -> None:
+    """Shows, a JSON line for each, the summaries of chats that have none of their newest lines yet."""
+    if not dry_run:
+        raise click.UsageError("summaries are written by `sweeper` and `serve`: use --dry-run")
+    from service.commands import chats
+
+    chats.preview(tenant, limit)
+
+
+@commands.command()
 @click.option("--stay", is_flag=True, help="Keep serving when the story is told.")
 def demo(stay: bool) -> None:
     """Plays one borrower's story through the API, step by step, on dates shifted to now."""

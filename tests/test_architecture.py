@@ -87,7 +87,8 @@ def test_routes_are_imported_by_the_application_alone() -> None:
 
 PARTS = {
     "Database", "PostgresDatabase", "TableLog", "TableIntake", "KafkaLog", "KafkaIntake", "Outbox", "Writer",
-    "Outcomes", "Keyring", "Reader", "Resumes", "GistKeeper",
+    "Outcomes", "Keyring", "Reader", "Resumes", "GistKeeper", "Chats", "Sweeper", "Summariser", "Guarded", "Endpoint",
+    "TableBeside",
 }  # fmt: skip
 
 STORES = {"Database", "PostgresDatabase"}
@@ -298,6 +299,7 @@ GET  /v1/ops/set-aside                      list_set_aside       ops
 POST /v1/ops/set-aside/{id}/retry           retry_set_aside      events:ops
 GET  /v1/ops/missing-reports                list_missing_reports ops
 GET  /v1/ops/resumes                        list_resumes         ops
+GET  /v1/ops/summaries-waiting              list_summaries_waiting ops
 GET  /healthz                               healthz              none
 GET  /readyz                                readyz               none
 GET  /metrics                               metrics              none

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -239,6 +239,19 @@ class Sweeper:
         return await self._summariser.summarise(
             said, CHANNELS[chat.channel], ended_at=_ended_at(chat), zone=look.zone, handed_out=handed_out
         )
+
+    async def previews(self, tenant: str | None, most: int) -> AsyncIterator[dict[str, Any]]:
+        """What would be posted of each chat that is behind, over or not; nothing is claimed, stored or posted."""
+        for one in await self._parts.database.read_slow(lambda c: rows.with_lines(c, tenant, most)):
+            look = await self.look(one)
+            if look is None:
+                continue
+            said = self._said(look.chat)
+            made = await self.made(look, said)
+            shown: dict[str, Any] = {"tenant": one.tenant, "borrower_id": look.chat.borrower_id, "by": made.by}
+            shown |= {"model_failed": made.failed, "rule_broken": made.refused, "covered": _is_covered(look)}
+            body = json.loads(envelope.body_bytes(_summary(look, said, made)))
+            yield shown | {"summary": body}
 
     async def _post(self, mine: Claimed, look: Look, body: Summary, changes: int, made: Summarised | None) -> None:
         """4 and 5, with the next revision when somebody else has taken this one. What was `made` before is stored already."""

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from service import records, resumes
 from service.calls import Call, answered, call, routes
+from service.chats import rows
 from service.errors import FieldError, InvalidBody, NotFound
 from service.intake.receive import retried
 from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
@@ -72,7 +73,7 @@ async def get_stats(call: Call) -> Response:
             "set_aside": records.set_aside_open(conn, call.tenant),
             "missing_reports": records.missing_reports(conn, call.tenant, missing_since),
             "resumes_ignored": resumes.ignored(conn, call.tenant, start, end),
-            "summaries_waiting": 0,
+            "summaries_waiting": rows.waiting(conn, call.tenant, now),
             "unmerged": unmerged + elsewhere,
             "oldest_unmerged_seconds": max(oldest, age),
             "policy_problem": call.parts.policies.problem_of(call.tenant),
@@ -133,6 +134,44 @@ async def list_missing_reports(call: Call) -> Response:
 
     page = await paged(call, look)
     return answered({"items": page.items, "next_cursor": page.next_cursor})
+
+
+@call(
+    router, "GET", "/v1/ops/summaries-waiting", "list_summaries_waiting", scope="ops", query=OfPage,
+    answers="200: chats of which a summary is due, the one that waits longest first, with age, tries and last reason.",
+)  # fmt: skip
+async def list_summaries_waiting(call: Call) -> Response:
+    """Chats that wait for a summary, or for a better one while the model is not ready."""
+    wanted = call.query(OfPage)
+    await after(call, wanted.after)
+    now = call.parts.clock()
+    place = _place(wanted.cursor)
+    behind = (place[0], _number(place[1])) if place is not None else None
+    found = await call.parts.database.read(
+        lambda conn: rows.waiting_page(conn, call.tenant, now, wanted.limit + 1, behind)
+    )
+    shown = found[: wanted.limit]
+    items = [
+        {
+            "borrower_id": chat["borrower_id"],
+            "channel": chat["channel"],
+            "conversation_id": chat["conversation_id"],
+            "last_message_at": chat["last_at"],
+            "due_at": chat["due_at"],
+            "age_seconds": (now - chat["due_at"]).total_seconds(),
+            "tries": chat["tries"],
+            "last_reason": chat["last_reason"],
+        }
+        for chat in shown
+    ]
+    cursor = _cursor(shown[-1]["due_at"], str(shown[-1]["id"])) if len(found) > wanted.limit else None
+    return answered({"items": items, "next_cursor": cursor})
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 18):
+        raise InvalidBody([FieldError("cursor", "wrong_type")])
+    return int(text)
 
 
 @call(
