@@ -49,7 +49,6 @@ ZERO = Decimal(0)
 _FAR = datetime.max.replace(tzinfo=UTC)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 DAYS_KEPT = 4_096
-PAYMENTS_KEPT = 8_192
 
 
 # -- attribution ---------------------------------------------------------------------------------------------
@@ -127,6 +126,8 @@ class Calendar:
 
 def _last_by(at: datetime, openings: Sequence[Opening]) -> Opening | None:
     """The last of these, in the order of their times, that had opened by then."""
+    if not openings:
+        return None
     for opening in reversed(openings):
         if opening.key[0] <= at:
             return opening
@@ -166,23 +167,26 @@ def payments_of(
     First in each is the statement that places it: the newest that names a loan or a cycle, since a later one that names
     none says nothing of where it belongs.
     """
-    stated: dict[str, list[PaymentMade]] = defaultdict(list)
+    stated: dict[str, list[PaymentMade]] = {}
     back: dict[str, list[PaymentUndone]] = defaultdict(list)
     for element in made:
-        stated[element.payment_ref].append(element)
+        known = stated.get(element.payment_ref)
+        if known is None:
+            stated[element.payment_ref] = [element]
+        else:
+            known.append(element)
     for reversal in undone:
         back[reversal.payment_ref].append(reversal)
     result = []
-    for ref in sorted(stated):
-        if len(stated[ref]) == 1 and ref not in back:
-            only = stated[ref][0]
-            payment = _paid_once(ref, only.event_id, only.at, only.amount, only.currency, only.settles)
-            result.append((only, payment, _NEVER_REVERSED))
+    for ref, statements in stated.items():
+        if len(statements) == 1 and ref not in back:
+            only = statements[0]
+            result.append((only, _paid_once(only), _NEVER_REVERSED))
             continue
-        newest = max(stated[ref], key=_key)
+        newest = max(statements, key=_key)
         reversals = [u for u in back[ref] if u.currency in (None, newest.currency)]
         returned = sum((newest.amount if u.amount is None else u.amount for u in reversals), ZERO)
-        others = {e.amount for e in stated[ref]} - {newest.amount}
+        others = {e.amount for e in statements} - {newest.amount}
         payment = Payment(
             payment_ref=ref,
             event_id=newest.event_id,
@@ -193,7 +197,7 @@ def payments_of(
             settles=newest.settles and not returned,
             disputed_amounts=tuple(sorted(others)),
         )
-        named = max((e for e in stated[ref] if e.loan_id or e.cycle_id), key=_key, default=newest)
+        named = max((e for e in statements if e.loan_id or e.cycle_id), key=_key, default=newest)
         result.append((named, payment, [u.at for u in reversals]))
     return result
 
@@ -201,11 +205,18 @@ def payments_of(
 _NEVER_REVERSED: list[datetime] = []
 
 
-@lru_cache(maxsize=PAYMENTS_KEPT)
-def _paid_once(ref: str, event_id: str, at: datetime, amount: Decimal, currency: str, settles: bool) -> Payment:
-    """A payment that was stated once and not reversed, as nearly all are."""
-    shown = quantised(amount, currency)
-    return Payment(ref, event_id, at, shown, quantised(max(ZERO, amount), currency), currency, settles, ())
+def _paid_once(made: PaymentMade) -> Payment:
+    """A payment that was stated once and not reversed, as nearly all are: it is kept with the one statement it rests on."""
+    kept: Payment | None = made.__dict__.get(_PAID_ONCE)
+    if kept is None:
+        shown = quantised(made.amount, made.currency)
+        received = quantised(max(ZERO, made.amount), made.currency)
+        kept = Payment(made.payment_ref, made.event_id, made.at, shown, received, made.currency, made.settles, ())
+        made.__dict__[_PAID_ONCE] = kept
+    return kept
+
+
+_PAID_ONCE = "paid_once"
 
 
 @lru_cache(maxsize=DAYS_KEPT)
@@ -597,8 +608,8 @@ def _is_closed(holding: Holding) -> bool:
 
 def _currency_of(holding: Holding, default: str) -> str:
     """An implicit cycle is counted in the currency of its payments, else of its promise, else of the policy."""
-    for payment in holding.payments:
-        return payment.currency
+    if holding.payments:
+        return min(holding.payments, key=_ref).currency
     for said in holding.commitments:
         if said.currency:
             return said.currency
@@ -637,11 +648,11 @@ def _attempted(standing: Iterable[MessageReported]) -> dict[str, datetime]:
     return last
 
 
-def _payment_flag(payments: Iterable[Payment]) -> Flag:
-    received = [p for p in payments if p.received > 0]
-    if not received:
+def _payment_flag(payments: Sequence[Payment]) -> Flag:
+    """`payments` in the order of their times."""
+    newest = next((p for p in reversed(payments) if p.received > 0), None)
+    if newest is None:
         return NOT_YET
-    newest = max(received, key=_when)
     return Flag(True, Evidence(newest.event_id, newest.at, None, None, None))
 
 
@@ -663,3 +674,4 @@ def _key(element: Element) -> Key:
 
 
 _when = attrgetter("at", "event_id")
+_ref = attrgetter("payment_ref")

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -66,6 +67,7 @@ from statemachine.elements import (
 from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
 from statemachine.ladder import Rung
 from statemachine.record import PROSE_CONVERSATIONS, Record
+from statemachine.redirects import NOBODYS, whose
 from statemachine.volatility import FACT_KINDS, volatility_of
 
 __all__ = [
@@ -120,7 +122,7 @@ class BorrowerState:
     started: tuple[StartedConversation, ...]
     redirected_to: str | None
     moved_until: datetime | None
-    """Of a provisional record: its evidence up to here went to somebody else, before that was taken back."""
+    """Of a provisional record: its evidence up to here is not told of whoever has it now."""
     unplaced_payments: tuple[Payment, ...]
     """Payments that count in no cycle: they name no loan while several are known (listed for ops)."""
     valid_until: datetime | None
@@ -176,8 +178,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     facts, fact_ends = _facts(counted.facts, conversations, now)
     callback, callback_ends = _callback(conversations, now)
     promise_ends = [c.promise_overdue_at for c in cycles if c.promise_overdue_at]
-    redirect = max(counted.redirects, key=_key, default=None)
-    moved = max((e.at for e in counted.redirects if e.to is None), default=None)
+    redirected_to, moved = whose(counted.redirects) if counted.redirects else NOBODYS
     told, prose_ends = _told(conversations, counted.prose, now, policy.prose_days)
     moments = (*expiries, *hold_ends, *fact_ends, *callback_ends, *promise_ends, *prose_ends)
     return BorrowerState(
@@ -193,7 +194,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
         callback=callback,
         conversations=told,
         started=_started(counted.started, conversations) if counted.started else (),
-        redirected_to=redirect.to if redirect else None,
+        redirected_to=redirected_to,
         moved_until=moved,
         unplaced_payments=tuple(unplaced),
         valid_until=min((m for m in moments if m > now), default=None),
@@ -255,7 +256,7 @@ class _Counted:
             keys |= held.keys
         smallest = _smallest(by_type.values()) if len(keys) > len(ids) else {}
         wrong = _wrong_until(by_type[IdentifierFact])
-        moved = max((e.at for e in by_type[Redirected] if e.to is None), default=None)
+        moved = whose(by_type[Redirected]).after if by_type[Redirected] else None
         if smallest or wrong or moved:
             _leave_out(by_type, smallest, wrong, moved)
             loans = _named_first(by_type)
@@ -497,16 +498,23 @@ def _place_promises(
 def _place_payments(holdings: dict[Ref, Holding], paid: Paid, calendar: Calendar) -> list[Payment]:
     """Those that count in no cycle are returned."""
     unplaced = []
+    unopened: dict[str, list[Payment]] = {}  # of loans without an opening all payments count in one place
     for made, payment, reversed_at in paid:
-        refs = calendar.place_payment(made.loan_id, made.cycle_id, made.at)
+        loan = made.loan_id
+        if loan is not None and made.cycle_id is None and loan not in calendar.by_loan and not reversed_at:
+            placed = unopened.get(loan)
+            if placed is None:
+                placed = unopened[loan] = holdings[loan, None].payments
+            placed.append(payment)
+            continue
+        refs = calendar.place_payment(loan, made.cycle_id, made.at)
         for ref in refs:
             holding = holdings[ref]
             holding.payments.append(payment)
-            if reversed_at:
-                holding.reversed_at += reversed_at
+            holding.reversed_at += reversed_at
         if not refs:
             unplaced.append(payment)
-    return unplaced
+    return sorted(unplaced, key=attrgetter("payment_ref"))
 
 
 def _withdrawn_from(mark: PromiseWithdrawn, commitments: Iterable[CommitmentSaid], calendar: Calendar) -> set[Ref]:
