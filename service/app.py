@@ -10,7 +10,7 @@ from fastapi.telemetry import TelemetryConfig
 from service.calls import direct
 from service.edge import Edge
 from service.errors import exception_handlers
-from service.routes import borrowers, docs, events, export, health, ops, permits, resume, summaries
+from service.routes import borrowers, docs, events, export, health, hooks, ops, permits, resume, summaries
 from service.wiring import Parts
 
 TITLE = "Borrower Memory"
@@ -38,7 +38,7 @@ def application(parts: Parts) -> FastAPI:
         telemetry=_telemetry(),
     )
     app.state.parts = parts
-    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, docs)]
+    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, hooks, docs)]
     for router in routers:
         app.include_router(router)
     docs.document_keys(app)

@@ -21,6 +21,8 @@ from service.database import DatabaseUnavailable, Store
 from service.edge import RateLimit
 from service.errors import Unavailable
 from service.gists import GistKeeper
+from service.hooks.registry import Hooks
+from service.hooks.worker import HookWorker
 from service.intake import envelope, kafka_topics
 from service.intake.durable import Intake, TableIntake
 from service.intake.kafka_intake import JournalWatch, KafkaIntake
@@ -66,6 +68,8 @@ class Parts:
 
     def __post_init__(self) -> None:
         self.chats = Chats(self.database, self.secrets, self.policies, self.clock)
+        self.hooks = Hooks(self.database, self.secrets)
+        self.hook_worker = HookWorker(self)
         self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         """By method, route and status, what counts and what times: looking them up takes longer than counting."""
         self._requests = Counter(
@@ -157,7 +161,7 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         )
         running = asyncio.create_task(writer.run())
         try:
-            async with _swept(parts):
+            async with _swept(parts), _hooked(parts, alone=True):
                 yield parts
         finally:
             await writer.stop()
@@ -167,6 +171,19 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             await gists.flush()
     finally:
         await database.close()
+
+
+@contextlib.asynccontextmanager
+async def _hooked(parts: Parts, *, alone: bool = False) -> AsyncIterator[None]:
+    """The bodies of hooks are read within the block; `alone`: by no other process."""
+    running = asyncio.create_task(parts.hook_worker.run(alone=alone))
+    try:
+        yield
+    finally:
+        await parts.hook_worker.stop()
+        _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
+        for task in late:  # what it has in hand is claimed for a while, and read again after
+            task.cancel()
 
 
 @contextlib.asynccontextmanager
@@ -276,7 +293,8 @@ async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[
                 lambda: float(intake.spools)
             )
             try:
-                yield parts
+                async with _hooked(parts):
+                    yield parts
             finally:
                 await ends.leave()
                 await parts.resumes.flush()

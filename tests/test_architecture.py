@@ -300,6 +300,8 @@ POST /v1/ops/set-aside/{id}/retry           retry_set_aside      events:ops
 GET  /v1/ops/missing-reports                list_missing_reports ops
 GET  /v1/ops/resumes                        list_resumes         ops
 GET  /v1/ops/summaries-waiting              list_summaries_waiting ops
+POST /hooks/{channel}/{vendor}/{hook_id}    take_hook            none
+GET  /hooks/{channel}/{vendor}/{hook_id}    greet_hook           none
 GET  /healthz                               healthz              none
 GET  /readyz                                readyz               none
 GET  /metrics                               metrics              none

@@ -35,6 +35,4 @@ def without_numbers(body: B, keyed_hash: KeyedHash) -> B:
         changed["message_id"] = hashed(body.message_id, keyed_hash)
     if isinstance(body, ConversationMessage) and body.replaces and "wamid." in body.replaces:
         changed["replaces"] = hashed(body.replaces, keyed_hash)
-    if isinstance(body, Event) and "wamid." in body.event_id:
-        changed["event_id"] = hashed(body.event_id, keyed_hash)
     return body.model_copy(update=changed) if changed else body

@@ -32,8 +32,10 @@ from service.errors import (
     Unavailable,
     problem_response,
 )
+from service.hooks import bodies as hook_bodies
 from service.intake import envelope
 from service.intake.log import Pending
+from service.intake.message_ids import without_numbers
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
@@ -45,6 +47,7 @@ from statemachine.entries import (
     CycleOpened,
     Event,
     IdentifierLinked,
+    Message,
     Summary,
 )
 from statemachine.stamps import Entry, Warning
@@ -98,8 +101,9 @@ async def receive(call: Source, posted: Sequence[Posted]) -> list[Received]:
     results: list[Received] = []
     group: list[Posted] = []
     linked = False
-    for item in posted:
-        body = item[0]
+    for as_posted, repaired in posted:
+        body = without_numbers(as_posted, call.parts.keyed_hash)
+        item = (body, repaired)
         if linked and (body.borrower_id is None or body.identifier is not None):
             results += await _receive_together(call, group)
             group, linked = [], False
@@ -115,6 +119,7 @@ async def _receive_together(call: Source, posted: Sequence[Posted]) -> list[Rece
     pending = [(n, p) for n, p in enumerate(prepared) if isinstance(p, Entry)]
     results: list[Received | None] = [None if isinstance(p, Entry) else p for p in prepared]
     if pending:
+        await _remember_messages(parts, tenant, [entry for _, entry in pending])
         waits = await parts.append([(tenant, entry) for _, entry in pending])
         done = await asyncio.gather(*(_outcome(parts, tenant, e, w) for (_, e), w in zip(pending, waits, strict=True)))
         for (n, entry), result in zip(pending, done, strict=True):
@@ -124,6 +129,21 @@ async def _receive_together(call: Source, posted: Sequence[Posted]) -> list[Rece
     told = [r for r in results if r is not None]
     await _tell_chats(parts, tenant, posted, told)
     return told
+
+
+async def _remember_messages(parts: Parts, tenant: str, entries: Sequence[Entry]) -> None:
+    """What our messages were, before they are appended: a provider's status names a message by its id alone (API 11)."""
+    ours = [
+        hook_bodies.Ours(tenant, m.message_id, m.type, entry.stamps.borrower_id, m.loan_id, m.cycle_id)
+        for entry in entries
+        if isinstance(m := entry.body, Message)
+    ]
+    if ours:
+        try:
+            if await parts.database.write(lambda conn: hook_bodies.remember(conn, ours)):
+                parts.hook_worker.stir()
+        except DatabaseUnavailable:
+            raise Unavailable from None
 
 
 async def _tell_chats(parts: Parts, tenant: str, posted: Sequence[Posted], told: Sequence[Received]) -> None:
@@ -320,6 +340,8 @@ async def retried(parts: Parts, tenant: str, number: int) -> dict[str, Any] | No
             await parts.database.write(
                 lambda conn: records.settle_set_aside(conn, tenant, number, "refused", attempts=1)
             )
+        elif item["kind"] == "hook":
+            await parts.hook_worker.retry(tenant, number, value)
         else:
             pending = Pending(tenant, item["borrower_id"] or "", item["event_id"] or "", value)
             (wait,) = await parts.append_pending([pending])
