@@ -355,16 +355,18 @@ class ConversationBegun(Element):
 
 
 class Redirected(Element):
-    """Of a provisional record: whose it turned out to be; `None` when that was taken back."""
+    """Of a provisional record: to whom its identifier leads by a link, or whose link ended; `wrong` when it never was theirs."""
 
     at: Stamp
     cycle_id: str | None = None
     digest: str
+    ended: str | None = None
     event_id: str
     loan_id: str | None = None
     through: str | None = None
     to: str | None = None
     type: Literal["redirect"]
+    wrong: bool = False
 
 
 AnyElement: TypeAlias = (

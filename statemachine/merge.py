@@ -101,7 +101,7 @@ def lift(entry: Entry) -> list[Any]:
         return _lift_summary(body, stamp)
     common: dict[str, Any] = {"at": stamp.effective_at, "digest": stamp.digest, "event_id": body.event_id}
     if isinstance(body, BorrowerRedirected):
-        return [Redirected(type="redirect", to=body.to, **common)]
+        return [Redirected(type="redirect", to=body.to, ended=body.ended, wrong=body.wrong, **common)]
     if not isinstance(body, entries.Event):
         return []
     common |= {"loan_id": body.loan_id, "cycle_id": body.cycle_id, "through": stamp.through}

@@ -76,11 +76,13 @@ class Stamps(Value):
 
 
 class BorrowerRedirected(Value):
-    """A provisional record is this borrower's; with `to` null it is nobody's again."""
+    """A provisional record is this borrower's, or with `to` null whose it was is told by `ended`: `wrong` when it never was."""
 
+    ended: str | None = None
     event_id: str
     to: str | None
     type: Literal["borrower.redirected"]
+    wrong: bool = False
 
 
 class EvidenceJoined(Value):

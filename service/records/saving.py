@@ -23,8 +23,8 @@ from service.tables import (
     Journal,
     table_of,
 )
-from statemachine.elements import Redirected
 from statemachine.record import Record
+from statemachine.redirects import whose
 from statemachine.state import BorrowerState
 
 BORROWER = table_of(Borrower)
@@ -41,23 +41,8 @@ _ADD_TO_JOURNAL: Final = Prepared(insert(JOURNAL))
 
 
 def redirect_of(record: Record) -> tuple[str | None, datetime | None]:
-    """Of a provisional record: whose it is, and up to when its evidence is not theirs.
-
-    What took effect before the redirect was taken back last went to whoever had it then. What took effect while it was
-    another's is the other's, though it was never taken back: an identifier that two share proves nothing.
-    """
-    redirects = sorted(record.all_of("redirect"), key=lambda e: e.key)
-    if not redirects:
-        return None, None
-    last: Redirected = redirects[-1]
-    if last.to is None:
-        return None, last.at
-    since = last
-    for earlier in reversed(redirects):
-        if earlier.to != last.to:
-            return last.to, earlier.at if earlier.to is None else since.at
-        since = earlier
-    return last.to, None
+    """Of a provisional record: whose it is, and up to when its evidence is not theirs (`statemachine.redirects`)."""
+    return whose(record.all_of("redirect"))
 
 
 def record_row(

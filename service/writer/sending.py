@@ -12,6 +12,7 @@ from service.intake.log import (
 )
 from service.secrets import Secrets
 from service.writer.batch import Batch, Fold, Item
+from statemachine.elements import WRONG_BORROWER
 from statemachine.entries import CycleOpened, IdentifierLinked, IdentifierUnlinked
 from statemachine.record import Bucket, Record
 from statemachine.stamps import (
@@ -43,23 +44,29 @@ def _send_redirects(batch: Batch, fold: Fold, secrets: Secrets) -> None:
         elif isinstance(body, CycleOpened):
             loans[body.loan_id] = item
     for identifier, cause in links.items():
-        if (identifier in before.identifiers) == (identifier in after.identifiers):
+        is_linked = identifier in after.identifiers
+        wrong = getattr(cause.entry.body, "reason", None) == WRONG_BORROWER
+        if is_linked == (identifier in before.identifiers) and not wrong:
             continue
-        others = batch.linked[fold.tenant, *identifier] - {fold.borrower_id}
-        to: str | None = fold.borrower_id
-        if identifier not in after.identifiers:
-            to = next(iter(others)) if len(others) == 1 else None
-        _send_redirect(batch, fold, identifier, to, cause, secrets)
+        _send_redirect(batch, fold, identifier, cause, secrets, is_linked=is_linked, wrong=wrong and not is_linked)
     for loan, cause in loans.items():
         if loan in after.loans and batch.linked[fold.tenant, "loan", loan] != {fold.borrower_id}:
-            _send_redirect(batch, fold, ("loan", loan), fold.borrower_id, cause, secrets)
+            _send_redirect(batch, fold, ("loan", loan), cause, secrets, is_linked=True)
 
 
 def _send_redirect(
-    batch: Batch, fold: Fold, identifier: tuple[str, str], to: str | None, cause: Item, secrets: Secrets
+    batch: Batch,
+    fold: Fold,
+    identifier: tuple[str, str],
+    cause: Item,
+    secrets: Secrets,
+    *,
+    is_linked: bool,
+    wrong: bool = False,
 ) -> None:
     event_id = internal_id("redirected", cause.entry.event_id)
-    body = BorrowerRedirected(event_id=event_id, to=to, type="borrower.redirected")
+    to, ended = (fold.borrower_id, None) if is_linked else (None, fold.borrower_id)
+    body = BorrowerRedirected(event_id=event_id, to=to, ended=ended, wrong=wrong, type="borrower.redirected")
     _send_entry(batch, fold, envelope.provisional_id(secrets, *identifier), body, [cause], secrets)
 
 

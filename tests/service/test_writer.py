@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -917,6 +918,62 @@ async def test_a_number_that_two_share_brings_nobody_the_others_evidence(where: 
         assert await service.look(records.borrowers_of, "phone", [PHONE]) == ["B-2"]
         assert await service.look(records.resolve_id, PROVISIONAL) == "B-2", "of two there is one left"
         assert await told_conversations(service, "B-2") == []
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))), ids=lambda order: "".join(map(str, order)))
+async def test_what_a_wrong_link_took_is_the_right_borrowers_in_whatever_order_it_is_told(
+    tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    """Each step in a batch of its own, and all in one."""
+    bodies: list[Any] = [
+        promise("c-1", hours(0), **BY_PHONE),
+        linked("l-1", "B-1", at=hours(1)),
+        unlinked("u-1", "B-1", at=hours(2)),
+        linked("l-2", "B-2", at=hours(3)),
+    ]
+    whose = [PROVISIONAL, "B-1", "B-1", "B-2"]
+    entries = [
+        pending(stamped(bodies[place], whose[place], NOON, f"phone:{PHONE}" if place == 0 else None)) for place in order
+    ]
+    for name, batches in (("each", [[entry] for entry in entries]), ("one", [entries])):
+        async with embedded(tmp_path / f"{name}.db", partitions=1) as service:
+            for batch in batches:
+                await service.told(await service.log.append(batch))
+            await service.settled()
+            assert await told_conversations(service, "B-2") == ["c-1"]
+            assert await told_conversations(service, "B-1") == []
+            assert await service.look(records.resolve_id, PROVISIONAL) == "B-2"
+            await assert_records_are_the_fold_of_the_journal(service)
+
+
+async def test_what_was_told_while_two_share_a_number_is_nobodys(where: Where) -> None:
+    """Both links are older than what was told, and it was told before either was known."""
+    async with embedded(where()) as service:
+        await service.post(linked("l-1", "B-1", at=hours(1)), linked("l-2", "B-2", at=hours(2)))
+        await service.settled()
+        await service.post_to(PROVISIONAL, promise("c-1", hours(3)), through=f"phone:{PHONE}")
+        await service.settled()
+        for borrower in ("B-1", "B-2"):
+            assert await told_conversations(service, borrower) == []
+        assert await told_conversations(service, PROVISIONAL) == ["c-1"]
+        await service.post(unlinked("u-1", "B-2", at=hours(4)))
+        await service.settled()
+        assert await told_conversations(service, "B-1") == ["c-1"], "the other never had it, so it was never shared"
+        assert await told_conversations(service, "B-2") == []
+        await assert_records_are_the_fold_of_the_journal(service)
+
+
+async def test_what_one_had_is_not_anothers_who_is_found_to_share_the_number(where: Where) -> None:
+    """In both borrowers it would count twice, and for one of them wrongly."""
+    async with embedded(where()) as service:
+        await service.post_to(PROVISIONAL, promise("c-1", hours(3)), through=f"phone:{PHONE}")
+        await service.post(linked("l-1", "B-1", at=hours(1)))
+        await service.post(linked("l-2", "B-2", at=hours(2)))
+        await service.settled()
+        assert await told_conversations(service, "B-1") == ["c-1"]
+        assert await told_conversations(service, "B-2") == []
+        assert await service.look(records.resolve_id, PROVISIONAL) == PROVISIONAL
+        await assert_records_are_the_fold_of_the_journal(service)
 
 
 async def test_a_loan_that_is_opened_brings_what_was_told_of_it(where: Where) -> None:
