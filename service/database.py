@@ -10,7 +10,9 @@ Theory of operation, for SQLite in WAL mode:
             one COMMIT for all of them (group commit). The statements take microseconds and run here; the COMMIT waits
             for the disk and goes to a thread. A thread that ran the statements as well would have to win back the
             interpreter's lock after each of them, and a busy event loop does not give it up.
-    read    at once, on a connection of its own, in one snapshot; a reader in WAL mode waits for nobody.
+    read    at once, on a connection of its own; a reader in WAL mode waits for nobody. The reads of one turn of the event
+            loop share a snapshot, because to begin and end one costs as much as a look-up. Who waited for a commit, here
+            or in another process, is told of it in a later turn, and then reads it.
     slow    a read that takes milliseconds, in a thread.
 
 Copying the log back into the file (a checkpoint) is done beside the writers, as far as it can be, and ended between two
@@ -165,6 +167,7 @@ class Database:
         self._reader = _connected(path, read_only=True)
         self._write_driver = _driver(self._writer)
         self._read_driver = _driver(self._reader)
+        self._reading = False  # a snapshot is open, until this turn of the loop ends
         self._slow = ThreadPoolExecutor(SLOW_READERS, thread_name_prefix="slow-reads")
         self._slow_reader = threading.local()
         self._opened: list[Connection] = []
@@ -228,7 +231,23 @@ class Database:
     async def read(self, job: Job[T]) -> T:
         """A short read in one snapshot of what is committed. Raises `DatabaseUnavailable` and what the job raises."""
         self._refuse_when_closed()
-        return _in_snapshot(self._reader, self._read_driver, job)
+        try:
+            if not self._reading:
+                # First the end, then the beginning: whatever is committed later is told behind the end.
+                self._loop.call_soon(self._end_snapshot)
+                self._reading = True
+                self._read_driver.execute("BEGIN")
+            return job(self._reader)
+        except _WORLD as error:
+            self._end_snapshot()
+            raise _translated(error)  # noqa: B904 (it is its own cause, or has one)
+
+    def _end_snapshot(self) -> None:
+        """That of this turn, unless it has ended."""
+        if self._reading:
+            self._reading = False
+            if self._read_driver.in_transaction:  # a disk that fails may have ended it
+                self._read_driver.execute("COMMIT")
 
     async def read_slow(self, job: Job[T]) -> T:
         """A read of many rows, in a thread; else as `read`."""

@@ -134,7 +134,15 @@ class _Exchange:
         self.scope = scope
         self._receive = receive
         self._send = send
-        self.heard_all = not any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+        self.heard_all = True
+        self.announced_bytes = 0
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                self.heard_all = False
+                if value.isdigit():
+                    self.announced_bytes = self.announced_bytes or int(value[:20])
+            elif name == b"transfer-encoding":
+                self.heard_all = False
         self.held_bytes = 0
         self.status: int | None = None
 
@@ -221,7 +229,7 @@ class Edge:
     async def _read(self, exchange: _Exchange) -> bytes:
         """The whole body. Raises a `Problem` as soon as it is clear that it will not be taken."""
         limit = HOOK_BODY_LIMIT_BYTES if exchange.scope["path"].startswith(HOOK_PATHS) else BODY_LIMIT_BYTES
-        if _announced(exchange.scope) > limit:
+        if exchange.announced_bytes > limit:
             raise TooLarge
         chunks: list[bytes] = []
         try:
@@ -260,13 +268,6 @@ def _route(scope: Scope) -> str:
     if isinstance(path, str):
         return path
     return scope["path"] if scope["path"] in UNWATCHED else "-"
-
-
-def _announced(scope: Scope) -> int:
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return int(value[:20])
-    return 0
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -11,17 +11,17 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import structlog
 from sqlalchemy import Connection, and_, bindparam, insert, select
 
 from service.database import DatabaseUnavailable, Store
 from service.gist import gist_of
 from service.policy import Policies
-from service.prepared import Prepared
-from service.tables import Borrower, Gist, table_of
+from service.prepared import OfList, Prepared
+from service.tables import Borrower, Gist, IdentifierLink, table_of
 from service.writer import Saved
 
 KEEP_SECONDS: Final = 0.02  # a moment, in which several saves of one record come to one gist
@@ -29,11 +29,10 @@ WAITING_LIMIT: Final = 5_000  # records; of more the oldest get no gist
 SLICE_SECONDS: Final = 0.01  # of making gists, before other requests have a turn
 
 log = structlog.get_logger("service.gists")
-BORROWER, GIST = table_of(Borrower), table_of(Gist)
+BORROWER, GIST, IDENTIFIER = table_of(Borrower), table_of(Gist), table_of(IdentifierLink)
 
 
-@dataclass(frozen=True, slots=True)
-class Glimpse:
+class Glimpse(msgspec.Struct, frozen=True):
     """A borrower at one record version, and the gist kept of it."""
 
     borrower_id: str
@@ -41,21 +40,34 @@ class Glimpse:
     gist: bytes
 
 
+_ITS_GIST: Final = and_(
+    GIST.c.tenant == BORROWER.c.tenant,
+    GIST.c.borrower_id == BORROWER.c.borrower_id,
+    GIST.c.version == BORROWER.c.version,
+)
 _GLIMPSE: Final = Prepared(
     select(BORROWER.c.borrower_id, BORROWER.c.version, GIST.c.gist)
-    .join(
-        GIST,
-        and_(
-            GIST.c.tenant == BORROWER.c.tenant,
-            GIST.c.borrower_id == BORROWER.c.borrower_id,
-            GIST.c.version == BORROWER.c.version,
-        ),
-    )
+    .join(GIST, _ITS_GIST)
     .where(
         BORROWER.c.tenant == bindparam("of_tenant"),
         BORROWER.c.borrower_id == bindparam("of_borrower"),
         BORROWER.c.redirected_to.is_(None),
     )
+)
+_LINKED: Final = OfList(
+    select(IDENTIFIER.c.borrower_id, BORROWER.c.version, GIST.c.gist)
+    .select_from(IDENTIFIER)
+    .outerjoin(
+        BORROWER,
+        and_(
+            BORROWER.c.tenant == IDENTIFIER.c.tenant,
+            BORROWER.c.borrower_id == IDENTIFIER.c.borrower_id,
+            BORROWER.c.redirected_to.is_(None),
+        ),
+    )
+    .outerjoin(GIST, _ITS_GIST)
+    .where(IDENTIFIER.c.tenant == bindparam("of_tenant"), IDENTIFIER.c.kind == bindparam("of_kind")),
+    IDENTIFIER.c.value,
 )
 _DROP: Final = Prepared(
     GIST.delete().where(GIST.c.tenant == bindparam("of_tenant"), GIST.c.borrower_id == bindparam("of_borrower"))
@@ -67,6 +79,15 @@ def glimpse(connection: Connection, tenant: str, borrower_id: str) -> Glimpse | 
     """None when no gist is kept of the record as it is now, or when it is somebody else's."""
     row = _GLIMPSE.row(connection, of_tenant=tenant, of_borrower=borrower_id)
     return Glimpse(*row) if row is not None else None
+
+
+def glimpse_of_only(connection: Connection, tenant: str, kind: str, values: Sequence[str]) -> Glimpse | None:
+    """Of the one borrower to whom these spellings of one identifier are linked. None when there is no such one, or no gist
+    of the record as it is now: whoever asks then finds out which it is."""
+    rows = _LINKED.rows(connection, values, of_tenant=tenant, of_kind=kind)
+    if not rows or rows[0][2] is None or any(row[0] != rows[0][0] for row in rows):
+        return None
+    return Glimpse(*rows[0])
 
 
 def keep(connection: Connection, rows: Sequence[tuple[str, str, int, bytes]]) -> None:

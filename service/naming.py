@@ -6,8 +6,7 @@ is kept under a provisional borrower, whose id is a keyed hash and never the num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import Connection
 
 from channels.identifiers import InvalidIdentifier, aliases, canonical
@@ -19,8 +18,7 @@ from service.secrets import Secrets
 from statemachine.entries import Identifier
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(msgspec.Struct, frozen=True):
     """What a caller named, its identifier in canonical form."""
 
     borrower_id: str | None
@@ -33,8 +31,7 @@ class Called:
         return f"{self.identifier.kind}:{self.identifier.value}" if self.identifier else None
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """One borrower, several candidates, or nobody that is known (then `provisional_id` is where a write is kept)."""
 
     borrower_id: str | None

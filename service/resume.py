@@ -17,6 +17,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
+import msgspec
+
 from channels import CHANNELS
 from channels.classifier import read_proposal, rules_propose
 from service import strictjson
@@ -33,8 +35,7 @@ LANGUAGE: Final = "en"
 STARTS_KEPT: Final = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A resume request after its borrower was found; `identifier` is `kind:canonical value`."""
 
     channel: str

@@ -12,22 +12,23 @@ A memory that cannot be read is said to be so (`degraded`), and then nobody is t
 from __future__ import annotations
 
 import asyncio
-import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import structlog
 from sqlalchemy import Connection
 
+from channels.identifiers import aliases
 from service import gists, naming, records
 from service.database import DatabaseUnavailable
 from service.gist import NOBODY, Gist, basis_of
 from service.gist import from_bytes as gist_from
+from service.gists import Glimpse
 from service.naming import Called
 from service.policy import Policy
 from service.resume import COLD, Asked, Start, cold, started, worded
-from service.resumes import Kept
+from service.resumes import Kept, new_id
 from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
 from statemachine.floor import Refusal
@@ -42,8 +43,7 @@ AFTER_POLL_SECONDS = 0.02
 log = structlog.get_logger("service.resuming")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What the caller said."""
 
     channel: str
@@ -56,8 +56,7 @@ class Request:
     proposal: Any
 
 
-@dataclass(frozen=True, slots=True)
-class _One:
+class _One(msgspec.Struct, frozen=True):
     """A borrower at one record version; the id is the real one, also when a provisional id was asked for."""
 
     borrower_id: str
@@ -65,8 +64,7 @@ class _One:
     gist: Gist
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(msgspec.Struct):
     """What reading found: one borrower, several, or none; or why it found nothing out."""
 
     known: list[_One]
@@ -79,7 +77,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
     asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
-    resume_id = f"r_{secrets.token_urlsafe(9)}"
+    resume_id = new_id(now)
     missing_after = timedelta(minutes=policy.report_missing_minutes)
     one: _One | None = None
     start = COLD
@@ -130,9 +128,12 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
     basis = basis_of(policy)
 
     def look(conn: Connection) -> list[_One | records.Stored]:
+        if (found := _by_identifier(conn, tenant, who, basis, now, asked.loan_id)) is not None:
+            return [found]
         named = naming.find(conn, tenant, who, parts.secrets)
         ids = (named.borrower_id,) if named.borrower_id else named.candidates
-        return [found for id_ in ids if (found := _read(conn, tenant, id_, basis, now, asked.loan_id)) is not None]
+        every = (_read(conn, tenant, id_, basis, now, asked.loan_id) for id_ in ids)
+        return [one for one in every if one is not None]
 
     def understood(found: _One | records.Stored) -> _One:
         if isinstance(found, _One):
@@ -149,16 +150,30 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
         return _Seen([], "memory_unavailable")
 
 
+def _by_identifier(
+    conn: Connection, tenant: str, who: Called, basis: str, now: datetime, loan_id: str | None
+) -> _One | None:
+    """What most calls come to, in one look: an identifier alone, of one borrower, whose gist holds. None for all else."""
+    if who.identifier is None or who.borrower_id is not None:
+        return None
+    values = aliases(who.identifier.kind, who.identifier.value)
+    glimpse = gists.glimpse_of_only(conn, tenant, who.identifier.kind, values)
+    return _held(glimpse, basis, now, loan_id)
+
+
+def _held(glimpse: Glimpse | None, basis: str, now: datetime, loan_id: str | None) -> _One | None:
+    gist = gist_from(glimpse.gist) if glimpse is not None else None
+    if glimpse is None or gist is None or not gist.holds(basis, now, loan_id):
+        return None
+    return _One(glimpse.borrower_id, glimpse.version, gist)
+
+
 def _read(
     conn: Connection, tenant: str, borrower_id: str, basis: str, now: datetime, loan_id: str | None
 ) -> _One | records.Stored | None:
     """A borrower by the gist that is kept, if it holds; else the record to make one from."""
     glimpse = gists.glimpse(conn, tenant, borrower_id)
-    if glimpse is not None:
-        gist = gist_from(glimpse.gist)
-        if gist is not None and gist.holds(basis, now, loan_id):
-            return _One(glimpse.borrower_id, glimpse.version, gist)
-    return records.stored(conn, tenant, borrower_id)
+    return _held(glimpse, basis, now, loan_id) or records.stored(conn, tenant, borrower_id)
 
 
 async def merged_within(parts: Parts, tenant: str, event_id: str) -> bool:

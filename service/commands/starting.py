@@ -6,15 +6,12 @@ It must not know what a command is for, and imports neither the API nor Kafka: `
 from __future__ import annotations
 
 import asyncio
-import logging
-import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import structlog
-
 from service import policy, settings
 from service.database import Store
+from service.loglines import log_to_stderr as log_to_stderr  # what every command begins with, from one place
 from service.policy import Policies
 from service.secrets import Secrets
 from service.settings import Settings, SettingsError
@@ -51,19 +48,3 @@ def in_database(job: Callable[[Store], Awaitable[T]]) -> T:
             await database.close()
 
     return asyncio.run(run())
-
-
-def log_to_stderr(level: str) -> None:
-    """One JSON line for each unit of work, on standard error."""
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(message)s")
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import sys
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, bindparam, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from service import database as module
 from service import prepared
@@ -194,7 +195,8 @@ async def test_what_is_asked_for_together_is_committed_together(
     assert stored(database) == list(range(20))
 
 
-async def test_a_reader_sees_no_half_of_a_group(database: Database) -> None:
+async def test_a_reader_sees_no_half_of_a_group(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GROUP_LIMIT_SECONDS", 60)
     writing = [asyncio.ensure_future(database.write(add(n))) for n in range(10)]
     sizes = {len(await database.read(numbers))}
     while not writing[-1].done():
@@ -202,6 +204,40 @@ async def test_a_reader_sees_no_half_of_a_group(database: Database) -> None:
         sizes.add(len(await database.read(numbers)))
     sizes.add(len(await database.read(numbers)))
     assert sizes == {0, 10}
+
+
+async def test_reads_of_one_turn_see_one_moment_and_those_of_the_next_what_was_committed(database: Database) -> None:
+    assert await database.read(numbers) == []
+    with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as other_process:
+        other_process.execute("INSERT INTO intake_head (partition, next_offset, identity) VALUES (1, 0, 'log')")
+    assert await database.read(numbers) == []
+    await asyncio.sleep(0)
+    assert await database.read(numbers) == [1]
+
+
+async def test_whoever_is_told_that_it_is_stored_reads_it(database: Database) -> None:
+    ended = False
+
+    async def read_on() -> None:
+        while not ended:
+            await database.read(numbers)
+            await asyncio.sleep(0)
+
+    reading = asyncio.gather(*(read_on() for _ in range(3)))
+    for n in range(60):
+        await database.write(add(n))
+        assert (await database.read(numbers))[-1] == n
+    ended = True
+    await reading
+
+
+async def test_a_read_that_fails_leaves_the_next_ones_their_snapshot(database: Database) -> None:
+    for _ in range(2):
+        with pytest.raises(OperationalError):
+            await database.read(lambda connection: connection.exec_driver_sql("SELECT nothing FROM nowhere"))
+        assert await database.read(numbers) == []
+    await database.write(add(1))
+    assert await database.read(numbers) == [1]
 
 
 async def test_a_file_that_is_let_go_is_one_file(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import update
 from service.database import DatabaseUnavailable
 from service.policy import Policies, Policy
 from service.records import BORROWER
+from service.resumes import new_id
 from tests.service.api import Answer, Api, Body, api
 
 COLD: Body = {
@@ -294,6 +296,15 @@ async def test_a_start_that_was_ignored_is_seen(tmp_path: Path, entered: str, ig
         assert item["resume_id"] == granted["resume_id"]
         assert (item["granted"], item["ignored"], item["agent"]) == ("reminder", ignored, "v2")
         assert (await service.get("/v1/ops/stats"))["resumes_ignored"] == int(ignored)
+
+
+def test_ids_are_made_in_their_order_and_need_no_quoting() -> None:
+    now = datetime(2026, 1, 28, 12, 30, tzinfo=UTC)
+    for step in (timedelta(milliseconds=1), timedelta(seconds=7), timedelta(days=400)):
+        ids = [new_id(now + n * step) for n in range(300)]
+        assert ids == sorted(ids)
+        assert all(re.fullmatch("r_[A-Za-z0-9_-]{20}", id_) for id_ in ids)
+    assert len({new_id(now) for _ in range(1_000)}) == 1_000
 
 
 async def test_every_answer_has_an_id_of_its_own(tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""One JSON line for each unit of work, on standard error.
+
+A line by itself costs a system call, and a busy service says thousands of them a second. So what is said during one turn of
+the event loop is written at its end. What is said elsewhere, in a thread or without a loop, is written at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import logging
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any, BinaryIO, Final
+
+import msgspec
+import structlog
+
+LINES_LIMIT: Final = 256  # kept at most; then they are written, however long the turn still takes
+
+
+def log_to_stderr(level: str) -> None:
+    """What this process says from now on, from this level on. Lines of other packages come as they are."""
+    logging.basicConfig(level=level, stream=sys.stderr, format="%(message)s")
+    lines = Lines(sys.stderr.buffer)
+    atexit.register(lines.write)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            rendered,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        logger_factory=lambda *_: _Logger(lines),
+        cache_logger_on_first_use=True,
+    )
+
+
+class Lines:
+    """Lines on their way out."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._waiting: list[bytes] = []
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Which will write what waits, at the end of its turn."""
+
+    def add(self, line: bytes) -> None:
+        """Never raises, and does not wait for a loop that has ended."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        with self._lock:
+            self._waiting.append(line)
+            at_once = loop is None or len(self._waiting) >= LINES_LIMIT
+            ask = not at_once and self._loop is not loop
+            if ask:
+                self._loop = loop
+        if at_once:
+            self.write()
+        elif ask and loop is not None:
+            loop.call_soon(self.write)
+
+    def write(self) -> None:
+        """All that waits, now. Nobody fails because nobody reads it."""
+        with self._lock:
+            waiting, self._waiting, self._loop = self._waiting, [], None
+            if not waiting:
+                return
+            try:
+                self._out.write(b"\n".join(waiting) + b"\n")
+                self._out.flush()
+            except (OSError, ValueError):  # the reader is gone, or the stream is closed
+                return
+
+
+class _Logger:
+    """What structlog hands its rendered events to."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.msg = lines.add
+        self.debug = self.info = self.warning = self.error = self.critical = self.exception = self.msg
+
+
+def rendered(_: object, __: str, event: Mapping[str, Any]) -> bytes:
+    """The event as a line. What is no JSON is said as `repr` says it."""
+    try:
+        return _ENCODER.encode(event)
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # half a surrogate, a number of more than 64 bits, keys that are no text
+        return json.dumps(event, default=repr, skipkeys=True).encode()
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=repr)
