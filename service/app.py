@@ -6,16 +6,36 @@ import os
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from starlette.types import Receive, Scope, Send
 
 from service.calls import direct
-from service.edge import Edge
+from service.edge import Edge, InFlight
 from service.errors import exception_handlers
-from service.routes import borrowers, docs, events, export, health, hooks, ops, permits, resume, summaries
+from service.routes import borrowers, docs, events, export, health, ops, permits, resume, summaries
 from service.wiring import Parts
 
 TITLE = "Borrower Memory"
 DESCRIPTION = "One memory per borrower, across every channel: read before every conversation, written when it ends."
 VERSION = "1.0.0"
+
+
+class Api(FastAPI):
+    """The framework, passed by on the way to calls that have no use for it.
+
+    Each of its layers is paid for by every request that passes it. A call that `direct` answers needs none of them but our
+    own edge, so it is given to an edge that stands before them, unless they are to tell of it (telemetry).
+    """
+
+    before: Edge | None = None
+    passed_by: frozenset[tuple[str, str]] = frozenset()
+    """Methods and paths that `before` answers."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.before is None or scope["type"] != "http" or (scope["method"], scope["path"]) not in self.passed_by:
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.before(scope, receive, send)
 
 
 def _telemetry() -> TelemetryConfig:
@@ -24,9 +44,10 @@ def _telemetry() -> TelemetryConfig:
     return {"tracing": wanted, "metrics": wanted, "logs": wanted}
 
 
-def application(parts: Parts) -> FastAPI:
+def application(parts: Parts) -> Api:
     """The API over these parts."""
-    app = FastAPI(
+    telemetry = _telemetry()
+    app = Api(
         title=TITLE,
         description=DESCRIPTION,
         version=VERSION,
@@ -35,12 +56,20 @@ def application(parts: Parts) -> FastAPI:
         redirect_slashes=False,  # `/v1/borrowers/` with no id behind it is not the list of everybody
         exception_handlers=exception_handlers(),  # type: ignore[arg-type]
         separate_input_output_schemas=False,
-        telemetry=_telemetry(),
+        telemetry=telemetry,
     )
     app.state.parts = parts
-    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, hooks, docs)]
+    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, docs)]
     for router in routers:
         app.include_router(router)
     docs.document_keys(app)
-    app.add_middleware(Edge, observe=parts.observe, direct=direct(routers))
+    calls, in_flight = direct(routers), InFlight()
+    app.add_middleware(Edge, observe=parts.observe, direct=calls, in_flight=in_flight)
+    if not any(telemetry.values()):
+        app.before = Edge(_nothing_else, observe=parts.observe, direct=calls, in_flight=in_flight)
+        app.passed_by = frozenset(calls)
     return app
+
+
+async def _nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
+    raise AssertionError(f"not one of the direct calls: {scope['method']} {scope['path']}")
