@@ -7,6 +7,7 @@ help, a wrong word and `keys` are answered without loading the service.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -139,6 +140,63 @@ def keys_revoke(key_id: str) -> None:
 
     if not work.end(key_id):
         click.echo(f"no key {key_id}", err=True)
+        raise click.exceptions.Exit(FAILED)
+
+
+# -- hooks --------------------------------------------------------------------------------------------------------
+
+
+@commands.group()
+def hooks() -> None:
+    """Addresses that voice platforms and providers of WhatsApp post to."""
+
+
+@hooks.command("create")
+@click.option("--tenant", required=True, help="The lender whose borrowers it tells of.")
+@click.option("--channel", required=True, type=click.Choice(["voice", "whatsapp"]))
+@click.option("--vendor", required=True, help="vapi, retell, meta, ...")
+@click.option("--public-url", help="The origin that the vendor was given: Twilio and Plivo sign origin and path.")
+@click.option("--verify-token", help="Of Meta's handshake.")
+@click.option("--time-zone", help="In which the vendor's times without a zone are read; UTC, where it has none of its own.")
+def hooks_create(
+    tenant: str, channel: str, vendor: str, public_url: str | None, verify_token: str | None, time_zone: str | None
+) -> None:
+    """Makes a hook and prints its path. The vendor's secret is read from standard input."""
+    from service.commands import hooks as work
+
+    work.make(tenant, channel, vendor, public_url, verify_token, time_zone)
+
+
+@hooks.command("list")
+@click.option("--tenant", help="Of this tenant only.")
+def hooks_list(tenant: str | None) -> None:
+    """The hooks there are, without their secrets."""
+    from service.commands import hooks as work
+
+    work.show(tenant)
+
+
+@hooks.command("revoke")
+@click.argument("hook_id")
+def hooks_revoke(hook_id: str) -> None:
+    """Ends a hook; within five seconds everywhere."""
+    from service.commands import hooks as work
+
+    if not work.end(hook_id):
+        click.echo(f"no hook {hook_id}", err=True)
+        raise click.exceptions.Exit(FAILED)
+
+
+@hooks.command("try")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--vendor", required=True)
+@click.option("--channel", type=click.Choice(["voice", "whatsapp"]), help="Needed for a vendor on both.")
+@click.option("--time-zone", help="As of `hooks create`.")
+def hooks_try(file: Path, vendor: str, channel: str | None, time_zone: str | None) -> None:
+    """Prints what an adapter makes of a body in a file; stores and sends nothing."""
+    from service.commands import hooks as work
+
+    if not work.try_out(file, vendor, channel, time_zone):
         raise click.exceptions.Exit(FAILED)
 
 
