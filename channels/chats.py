@@ -24,6 +24,7 @@ EDITS_FOLLOWED: Final = 64
 """So many edits of edits are followed to what they change."""
 SETTLE_SECONDS: Final = 2.0
 """After what was told of a chat that is over: lines of one delivery come together."""
+LAST_WORD_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,17 @@ def _said(first: Line, newest: Line) -> Said:
 
 
 def over_at(last_at: datetime, ended_at: datetime | None, quiet: timedelta) -> datetime:
-    """From when on the chat counts as over: it was ended after its last line, or its channel's quiet time has passed."""
-    return ended_at if ended_at is not None and ended_at >= last_at else last_at + quiet
+    """From when on the chat counts as over: it was ended, or its channel's quiet time has passed since its last line.
+
+    Whoever ends it may say a last word at the same moment; what is said later than that goes on.
+    """
+    if is_ended(last_at, ended_at):
+        return max(last_at, ended_at or last_at)
+    return last_at + quiet
+
+
+def is_ended(last_at: datetime, ended_at: datetime | None) -> bool:
+    return ended_at is not None and last_at - ended_at <= timedelta(seconds=LAST_WORD_SECONDS)
 
 
 def within(texts: Sequence[Said], turns: int, characters: int) -> int:

@@ -25,7 +25,7 @@ from channels.summarise.draft import WORDS_MAX, Draft, promised_in
 from statemachine import words as w
 from statemachine.entries import Callback, Commitment, PaymentClaim
 from statemachine.flow import Step
-from statemachine.screening import instructs, screened
+from statemachine.screening import as_quotation, instructs, screened
 
 QUOTE_CHARACTERS: Final = 400
 QUOTE_WORDS: Final = 28
@@ -212,6 +212,8 @@ _INNER: Final = str.maketrans({"“": "‘", "”": "’", '"': "’"})
 
 def _quoted(text: str) -> str:
     """As the borrower's words and nobody's else, on one line."""
+    if instructs(text):
+        return as_quotation(text)
     told = text.split()
     short = " ".join(told[:QUOTE_WORDS]) + (" …" if len(told) > QUOTE_WORDS else "")
     verb = "asked" if short.endswith("?") else "wrote"

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, and_, bindparam, func, insert, or_, select, tuple_, update
 
-from channels.chats import SETTLE_SECONDS, over_at
+from channels.chats import SETTLE_SECONDS, is_ended, over_at
 from service import records
 from service.prepared import Prepared
 from service.tables import SUMMARY, Chat, ChatLine, table_of
@@ -234,6 +234,7 @@ _OPEN: Final = Prepared(
         CHAT.c.last_speaker,
         CHAT.c.changes,
         CHAT.c.summarised,
+        CHAT.c.ended_at,
     )
     .where(
         CHAT.c.tenant == bindparam("of_tenant"),
@@ -241,10 +242,7 @@ _OPEN: Final = Prepared(
         CHAT.c.opened_at.is_not(None),
         or_(
             CHAT.c.changes > CHAT.c.summarised,
-            and_(
-                CHAT.c.last_at > bindparam("quiet_since", type_=CHAT.c.last_at.type),
-                or_(CHAT.c.ended_at.is_(None), CHAT.c.ended_at < CHAT.c.last_at),
-            ),
+            CHAT.c.last_at > bindparam("quiet_since", type_=CHAT.c.last_at.type),
         ),
     )
     .order_by(CHAT.c.last_at.desc(), CHAT.c.id)
@@ -264,6 +262,7 @@ class Open:
     last_speaker: str
     changes: int
     summarised: int
+    ended_at: datetime | None
 
     @property
     def is_behind(self) -> bool:
@@ -273,7 +272,8 @@ class Open:
 def open_of(conn: Connection, tenant: str, borrower_id: str, quiet_since: datetime) -> list[Open]:
     """The newest of them; a chat is quiet when its last line is not after `quiet_since`."""
     rows = _OPEN.rows(conn, of_tenant=tenant, of_borrower=borrower_id, quiet_since=quiet_since, most=OPEN_NAMED)
-    return [Open(*row) for row in rows]
+    found = [Open(*row) for row in rows]
+    return [chat for chat in found if chat.is_behind or not is_ended(chat.last_message_at, chat.ended_at)]
 
 
 def ask(conn: Connection, ids: Sequence[int], now: datetime) -> None:
