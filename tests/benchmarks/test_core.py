@@ -114,7 +114,9 @@ def test_one_merge_into_a_record_of_twenty_elements_beside_the_least_a_merge_cou
 
     ours = best_us(lambda: merge(record, new, hasher), 200)
     bare = best_us(lambda: sorted({**known, key: new}), 200)
-    told(f"\nmerge into {elements_of(record)} elements: {ours:.1f} us (goal {MERGE_GOAL_US:.0f}), {ours / bare:.1f} bare sorts")
+    told(
+        f"\nmerge into {elements_of(record)} elements: {ours:.1f} us (goal {MERGE_GOAL_US:.0f}), {ours / bare:.1f} bare sorts"
+    )
     assert ours / bare < MERGE_OVER_BARE_LIMIT
 
 
