@@ -64,9 +64,9 @@ COMMANDS = commands(command_line.commands)
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    """DESIGN 16, of this version: those of hooks and of summaries come with them."""
+    """DESIGN 16, of this version: those of hooks come with them."""
     assert {" ".join(words) for words in COMMANDS} == {
-        "serve", "writer", "demo", "migrate", "rebuild", "keys", "keys create", "keys list", "keys revoke", "set-aside",
+        "serve", "writer", "sweeper", "summarise", "demo", "migrate", "rebuild", "keys", "keys create", "keys list", "keys revoke", "set-aside",
         "set-aside list", "set-aside retry", "flows", "flows draw", "floor", "floor table",
     }  # fmt: skip
 
