@@ -4,13 +4,14 @@ Past SQLAlchemy a statement takes a quarter of the time on SQLite and half of it
 either; a function of a connection need not know which one it was given. What is stored, this file must not know.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import asyncpg  # type: ignore[import-untyped]
-from sqlalchemy import ARRAY, Column, Connection, Insert, Select, Table, any_, bindparam
+from sqlalchemy import ARRAY, Column, Connection, Delete, Insert, Select, Table, Update, any_, bindparam
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
@@ -39,6 +40,8 @@ class _Ready(NamedTuple):
     """By place in `order`, what turns a value into what the driver takes."""
     out: tuple[tuple[int, Callable[[Any], Any]], ...]
     """By column, what turns what the driver gives into ours."""
+    at_once: str | None = None
+    """Of an update or a delete on PostgreSQL: the same of many rows, given as one list for each of `order`."""
 
 
 class Prepared:
@@ -86,14 +89,19 @@ class Prepared:
         return _driven(connection, ready, _arguments(ready, values)).rowcount
 
     def run_each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Once for each of the rows, in their order, without waiting for one before the next is sent."""
+        """Once for each of the rows, in their order, without waiting for one before the next is sent; many at once, where no
+        two may be of the same row of the table."""
         if not rows:
             return
         if _on_postgres(connection):
             ready = self._ready_for_postgres or self._prepare_for_postgres()
             arguments = [_arguments(ready, values) for values in rows]
-            if len(rows) >= MANY and (table := _copied_into(self.statement, ready)) is not None:
+            if len(rows) < MANY:
+                _awaited(connection, "executemany", ready.sql, arguments)
+            elif (table := _copied_into(self.statement, ready)) is not None:
                 _awaited(connection, "copy_records_to_table", table, records=arguments, columns=ready.order)
+            elif ready.at_once is not None:
+                _awaited(connection, "execute", ready.at_once, *map(list, zip(*arguments, strict=True)))
             else:
                 _awaited(connection, "executemany", ready.sql, arguments)
             return
@@ -106,10 +114,11 @@ class Prepared:
             return 0
         if _on_postgres(connection):
             ready = self._ready_for_postgres or self._prepare_for_postgres()
-            told = _awaited(
-                connection, "fetchmany", f"{ready.sql} RETURNING 1", [_arguments(ready, values) for values in rows]
-            )
-            return len(told)
+            arguments = [_arguments(ready, values) for values in rows]
+            if len(rows) >= MANY and ready.at_once is not None:
+                done: str = _awaited(connection, "execute", ready.at_once, *map(list, zip(*arguments, strict=True)))
+                return int(done.rpartition(" ")[2])
+            return len(_awaited(connection, "fetchmany", f"{ready.sql} RETURNING 1", arguments))
         ready = self._ready or self._prepare()
         return _driven(connection, ready, [_arguments(ready, values) for values in rows], many=True).rowcount
 
@@ -139,6 +148,7 @@ class Prepared:
             constants=_constants(compiled, order),
             into=tuple((place, _aware) for place, kind in enumerate(kinds) if isinstance(kind, UTCDateTime)),
             out=(),
+            at_once=_at_once(self.statement, str(compiled), kinds),
         )
         return self._ready_for_postgres
 
@@ -249,6 +259,23 @@ def _copied_into(statement: Executable, ready: _Ready) -> str | None:
         return None
     table = statement.table
     return table.name if set(ready.order) <= set(table.columns.keys()) else None
+
+
+_BOUND: Final = re.compile(r"\$([0-9]+)(?:::[A-Z]+(?:\([0-9]+\))?(?: WITH(?:OUT)? TIME ZONE)?)?")
+
+
+def _at_once(statement: Executable, sql: str, kinds: Sequence[TypeEngine[Any]]) -> str | None:
+    """The rows as a table of their own: one statement instead of one for each row. No two may be of the same row of the
+    database's, for of two updates one would be done."""
+    if not isinstance(statement, Update | Delete) or " WHERE " not in sql:
+        return None
+    head, _, rest = sql.partition(" WHERE ")
+    names = [kind.compile(dialect=_POSTGRES).partition(" COLLATE")[0] for kind in kinds]
+    lists = ", ".join(f"${place}::{name}[]" for place, name in enumerate(names, start=1))
+    columns = ", ".join(f"c{place}" for place in range(1, len(names) + 1))
+    does, which = (_BOUND.sub(lambda bound: f"sent.c{bound[1]}", part) for part in (head, rest))
+    word = "FROM" if isinstance(statement, Update) else "USING"
+    return f"{does} {word} unnest({lists}) AS sent ({columns}) WHERE {which}"
 
 
 def _awaited(connection: Connection, call: str, sql: str, *arguments: Any, **named: Any) -> Any:

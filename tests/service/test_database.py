@@ -22,7 +22,7 @@ from service import database as module
 from service import prepared
 from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse, Store
 from service.prepared import FEW, MANY, OfList, Prepared
-from service.tables import Audit, IntakeHead, Permit, table_of
+from service.tables import Audit, IntakeHead, Permit, SetAside, table_of
 from tests.service.conftest import Where
 from tests.service.embedded import open_store
 
@@ -492,3 +492,36 @@ def test_times_are_stored_in_utc_to_the_microsecond_and_come_back(at: datetime) 
 def test_a_time_without_its_offset_is_not_stored() -> None:
     with pytest.raises(ValueError, match="offset"):
         prepared._time_to_text(NOON.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize("count", [1, MANY - 1, MANY, 300])
+async def test_many_rows_are_changed_and_removed_as_one_is(store: Store, count: int) -> None:
+    """Texts with anything in them, times and nothing at all arrive; a row that is not there changes nothing."""
+    kept = table_of(SetAside)
+    row = {"tenant": "acme", "reason": "invalid", "kind": "hook", "status": "open", "attempts": 1, "received_at": NOON}
+    rows = [{**row, "detail": f"{n}", "value": b"x", "vendor": None, "event_id": f"e-{n}"} for n in range(count)]
+    names = [*rows[0], "borrower_id", "body_hash"]
+    put = Prepared(insert(kept).values({name: bindparam(name) for name in names}))
+    await store.write(lambda c: put.run_each(c, [{"borrower_id": None, "body_hash": None, **one} for one in rows]))
+    changed = ("detail", "value", "vendor", "received_at")
+    change = Prepared(
+        update(kept)
+        .where(kept.c.tenant == bindparam("of_tenant"), kept.c.event_id == bindparam("of_event"))
+        .values({name: bindparam(name) for name in changed} | {"attempts": kept.c.attempts + bindparam("more")})
+    )
+    told = [
+        {
+            "of_tenant": "acme", "of_event": f"e-{n}", "detail": "{\"\\नमस्ते,}" if n % 2 else "", "value": bytes(range(256)),
+            "vendor": None if n % 3 else "v", "received_at": NOON + timedelta(microseconds=n), "more": n,
+        }
+        for n in range(count + 1)
+    ]  # fmt: skip
+    assert await store.write(lambda c: change.change_each(c, told)) == count
+    found = await store.read(lambda c: c.execute(select(kept).order_by(kept.c.id)).mappings().all())
+    assert [{name: one[name] for name in changed} for one in found] == [
+        {name: one[name] for name in changed} for one in told[:-1]
+    ]
+    assert [one["attempts"] for one in found] == [1 + n for n in range(count)]
+    gone = Prepared(kept.delete().where(kept.c.event_id == bindparam("of_event")))
+    await store.write(lambda c: gone.run_each(c, [{"of_event": f"e-{n}"} for n in range(1, count)]))
+    assert await store.read(lambda c: list(c.execute(select(kept.c.event_id)).scalars())) == ["e-0"]
