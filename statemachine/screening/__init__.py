@@ -4,7 +4,7 @@ A balance, a payment, a pending step are true only when read; a sentence that st
 is shown, so that a rule added today hides yesterday's sentence too. What the borrower said stays, because that she said
 it never becomes untrue. So a sentence is read in two steps:
 
-1. `_own` takes out of it what it hands on as the borrower's words ("she says ...", "She said: ...", "..., she says"), and
+1. `own_of` takes out of it what it hands on as the borrower's words ("she says ...", "She said: ...", "..., she says"), and
    marks what it only supposes ("once she has paid") or plans ("will be paid");
 2. each rule looks at what is left, which is what the sentence itself asserts.
 
