@@ -28,7 +28,6 @@ def log_to_stderr(level: str) -> None:
     atexit.register(lines.write)
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             rendered,

@@ -23,6 +23,7 @@ from structlog.testing import capture_logs
 from service import edge
 from service.edge import BODY_LIMIT_BYTES, HOOK_BODY_LIMIT_BYTES, Edge, InFlight, RateLimit
 from service.errors import MissingScope, RateLimited, exception_handlers
+from service.serving import Http
 from tests.limits import PATIENCE_SECONDS
 
 SECRET = "Zq7Geheim"
@@ -416,7 +417,9 @@ async def test_what_is_not_http_passes_untouched() -> None:
 
 @contextmanager
 def served(app: Any) -> Iterator[int]:
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", access_log=False, lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, http=Http, port=0, log_level="critical", access_log=False, lifespan="off")
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -1,11 +1,69 @@
 """What `serve` sets up around the application."""
 
+import asyncio
 import gc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from service.serving import GARBAGE_AFTER_ALLOCATIONS, _spare_what_stays
+from service.serving import GARBAGE_AFTER_ALLOCATIONS, OneWrite, _spare_what_stays
+
+
+class Wire:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        assert not self.closed
+        self.written.append(data)
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_head_and_its_body_are_written_together() -> None:
+    wire: Any = Wire()
+    connection = OneWrite(wire)
+    connection.write(b"head ")
+    assert wire.written == []
+    connection.write(b"body")
+    assert wire.written == [b"head body"]
+    await asyncio.sleep(0)
+    assert wire.written == [b"head body"]
+
+
+async def test_a_head_whose_body_comes_later_does_not_wait_for_it() -> None:
+    wire: Any = Wire()
+    connection = OneWrite(wire)
+    connection.write(b"head ")
+    await asyncio.sleep(0)
+    assert wire.written == [b"head "]
+    for part in (b"1", b"2", b"3"):
+        connection.write(part)
+    await asyncio.sleep(0)
+    assert wire.written == [b"head ", b"12", b"3"]
+
+
+async def test_what_was_said_before_it_is_closed_is_written_and_nothing_to_a_client_that_left() -> None:
+    wire: Any = Wire()
+    connection = OneWrite(wire)
+    connection.write(b"last")
+    connection.close()
+    assert (wire.written, wire.closed) == ([b"last"], True)
+    left: Any = Wire()
+    connection = OneWrite(left)
+    connection.write(b"too late")
+    left.closed = True
+    await asyncio.sleep(0)
+    assert left.written == []
+    assert connection.is_closing()
 
 
 @pytest.fixture
