@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,11 @@ READ_SECONDS = 60
 class WriterProcess:
     """One `writer` process."""
 
-    def __init__(self, fleet: Fleet, name: str) -> None:
+    def __init__(self, fleet: Fleet, name: str, *, env: Mapping[str, str], program: Sequence[str]) -> None:
         self.path = fleet.folder / f"{name}.log"
-        self.env = fleet.env
+        self.env = fleet.env | dict(env)
         self.folder = fleet.folder
+        self.program = program
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -47,7 +48,7 @@ class WriterProcess:
         seen = self.path.stat().st_size if self.path.exists() else 0
         with self.path.open("ab") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "service", "writer"], env=self.env, cwd=self.folder, stdout=out, stderr=out
+                [sys.executable, *self.program, "writer"], env=self.env, cwd=self.folder, stdout=out, stderr=out
             )
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
@@ -105,9 +106,11 @@ class Fleet(Service):
         assert made.returncode == 0, made.stderr
         return made.stdout
 
-    def write(self) -> WriterProcess:
-        """One more writer."""
-        writer = WriterProcess(self, f"writer-{len(self.writers) + 1}")
+    def write(
+        self, *, env: Mapping[str, str] | None = None, program: Sequence[str] = ("-m", "service")
+    ) -> WriterProcess:
+        """One more writer; with another environment, or run by another program that is given the same arguments."""
+        writer = WriterProcess(self, f"writer-{len(self.writers) + 1}", env=env or {}, program=program)
         self.writers.append(writer)
         return writer.start()
 

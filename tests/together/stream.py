@@ -52,10 +52,10 @@ def event_id_of(body: Body) -> str:
 class _Story:
     """Makes posts about made-up borrowers, in no order of time."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, made: int) -> None:
         self.chance = chance
         self.now = datetime.now(UTC)
-        self.made = 0
+        self.made = made
 
     def next(self) -> Request:
         self.made += 1
@@ -161,9 +161,12 @@ class _Story:
         return Request("/v1/events/batch", tuple(events))
 
 
-def requests(count: int, chance: random.Random) -> list[Request]:
-    """So many posts, some of them sent again later or at the same moment, some of these with another body."""
-    story = _Story(chance)
+def requests(count: int, chance: random.Random, *, made: int = 0) -> list[Request]:
+    """So many posts, some of them sent again later or at the same moment, some of these with another body.
+
+    Ids are counted on from `made`; one post has at most ten.
+    """
+    story = _Story(chance, made)
     again = round(count * RESENT_SHARE)
     posts = [story.next() for _ in range(count - again)]
     for _ in range(again):
