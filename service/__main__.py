@@ -157,7 +157,9 @@ def hooks() -> None:
 @click.option("--vendor", required=True, help="vapi, retell, meta, ...")
 @click.option("--public-url", help="The origin that the vendor was given: Twilio and Plivo sign origin and path.")
 @click.option("--verify-token", help="Of Meta's handshake.")
-@click.option("--time-zone", help="In which the vendor's times without a zone are read; UTC, where it has none of its own.")
+@click.option(
+    "--time-zone", help="In which the vendor's times without a zone are read; UTC, where it has none of its own."
+)
 def hooks_create(
     tenant: str, channel: str, vendor: str, public_url: str | None, verify_token: str | None, time_zone: str | None
 ) -> None:

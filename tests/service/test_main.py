@@ -64,10 +64,11 @@ COMMANDS = commands(command_line.commands)
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    """DESIGN 16, of this version: those of hooks come with them."""
+    """DESIGN 16, of this version."""
     assert {" ".join(words) for words in COMMANDS} == {
-        "serve", "writer", "sweeper", "summarise", "demo", "migrate", "rebuild", "keys", "keys create", "keys list", "keys revoke", "set-aside",
-        "set-aside list", "set-aside retry", "flows", "flows draw", "floor", "floor table",
+        "serve", "writer", "sweeper", "summarise", "demo", "migrate", "rebuild", "keys", "keys create", "keys list",
+        "keys revoke", "hooks", "hooks create", "hooks list", "hooks revoke", "hooks try", "set-aside", "set-aside list",
+        "set-aside retry", "flows", "flows draw", "floor", "floor table",
     }  # fmt: skip
 
 
