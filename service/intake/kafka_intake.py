@@ -26,7 +26,7 @@ from service.intake import outbox as outbox_rows
 from service.intake.envelope import KeyedHash, body_hash
 from service.intake.kafka_messages import NAME, message_of
 from service.intake.kafka_topics import Topic
-from service.intake.log import LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
+from service.intake.log import LogBusy, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.outbox import Outbox, Sender
 from service.writer import Outcome
 from statemachine.stamps import Entry, Stamps
@@ -103,6 +103,8 @@ class KafkaIntake:
             try:
                 offsets = await self._sender.send(messages)
                 self._spools_until = 0.0
+            except LogBusy:
+                raise  # the spool would only hold more of it in memory
             except LogUnavailable:
                 self._spools_until = self._loop.time() + PATIENCE_SECONDS
                 log.warning("kafka_takes_nothing", entries=len(direct))

@@ -18,9 +18,10 @@ from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 
 from service.intake.kafka_topics import LARGEST_MESSAGE_BYTES, Cluster
-from service.intake.log import LogUnavailable
+from service.intake.log import LogBusy, LogUnavailable
 
 SEND_SECONDS: Final = 2.0
+IN_FLIGHT_BYTES: Final = 32 << 20  # of messages that were not answered yet
 STOP_SECONDS: Final = 5.0
 THROW_AWAY_SECONDS: Final = 5.0
 BATCH_BYTES: Final = 256 << 10
@@ -45,14 +46,26 @@ class KafkaProducer:
         self._made: asyncio.Task[Any] | None = None
         self._thrown_away: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._in_flight = 0
         self.rebuilt = 0
         """How often a producer was thrown away."""
 
     async def send(self, messages: Sequence[Message]) -> list[int]:
         """The offset of each, durable on all replicas in sync, those of one partition in their order; -1 where Kafka does
-        not say it. Raises `LogUnavailable`; whether something was taken then is not known."""
+        not say it. Raises `LogUnavailable`; whether something was taken then is not known. `LogBusy` when so much is on its
+        way already that nothing of these was sent."""
         if self._closed:
             raise LogUnavailable("the producer is closed")
+        size = sum(len(m.key) + len(m.value) for m in messages)
+        if self._in_flight and self._in_flight + size > IN_FLIGHT_BYTES:
+            raise LogBusy("as much is on its way to Kafka as may be")
+        self._in_flight += size
+        try:
+            return await self._send(messages)
+        finally:
+            self._in_flight -= size
+
+    async def _send(self, messages: Sequence[Message]) -> list[int]:
         made = self._made = self._made or asyncio.ensure_future(_started(self._cluster))
         futures: list[asyncio.Future[Any]] = []
         try:

@@ -24,6 +24,10 @@ class LogUnavailable(ConnectionError):
     """The log cannot take or give entries just now. Whether an entry was taken is not known; its id makes a retry safe."""
 
 
+class LogBusy(LogUnavailable):
+    """So much is being appended that this has to wait: nothing of it was taken, and nothing is wrong."""
+
+
 class LogChanged(Exception):
     """The log is not the one that this database was filled from: another topic, another count of partitions, or cut."""
 

@@ -29,7 +29,7 @@ from service.database import DatabaseUnavailable, Store
 from service.intake.kafka_messages import message_of
 from service.intake.kafka_producer import Message
 from service.intake.kafka_topics import Topic
-from service.intake.log import Change, LogUnavailable, Pending, Position
+from service.intake.log import Change, LogBusy, LogUnavailable, Pending, Position
 from service.prepared import Prepared
 from service.tables import Awaited, table_of
 from service.tables import Outbox as OutboxRow
@@ -212,6 +212,8 @@ class Outbox:
         messages = [self._message(topic, Pending(*rest)) for _, topic, *rest in rows]
         try:
             await self._sender.send(messages)
+        except LogBusy:
+            raise
         except LogUnavailable:
             self.reaches_kafka = False
             raise

@@ -21,7 +21,7 @@ from service.intake import envelope, kafka_intake
 from service.intake.kafka_intake import JournalWatch, KafkaIntake
 from service.intake.kafka_producer import Message
 from service.intake.kafka_topics import Topic
-from service.intake.log import LogUnavailable, Pending, Position
+from service.intake.log import LogBusy, LogUnavailable, Pending, Position
 from service.intake.outbox import STALE_SECONDS, Outbox, holds, is_awaited, waiting
 from service.intake.table_log import TableLog
 from service.tables import Awaited, Repeat, table_of
@@ -52,10 +52,13 @@ class Broker:
     def __init__(self, service: Embedded) -> None:
         self.service = service
         self.is_down = False
+        self.is_busy = False
         self.intake: list[str] = []
         self.changes: list[dict[str, Any]] = []
 
     async def send(self, messages: Sequence[Message]) -> list[int]:
+        if self.is_busy:
+            raise LogBusy("busy")
         if self.is_down:
             raise LogUnavailable("down")
         offsets = []
@@ -114,6 +117,19 @@ def spooled(n: int, borrower: str = "B-1") -> Pending:
 
 
 # -- the spool ---------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_too_much_at_once_is_refused_and_not_spooled(tmp_path: Path) -> None:
+    """The spool is for a Kafka that is away; one that is busy is tried again by whoever posted (503, Retry-After)."""
+    async with opened(tmp_path, writing=False) as (service, broker, outbox):
+        intake = intake_of(service, broker, outbox)
+        broker.is_busy = True
+        with pytest.raises(LogBusy):
+            await intake.make_durable([spooled(1)])
+        assert await rows(service) == []
+        assert not intake.spools
+        broker.is_busy = False
+        assert (await intake.make_durable([spooled(1)]))[0].offset == 0
 
 
 async def test_what_kafka_does_not_take_is_durable_and_goes_there_in_its_order(tmp_path: Path) -> None:
