@@ -26,7 +26,7 @@ from service.hooks.worker import HookWorker
 from service.intake import envelope, kafka_topics
 from service.intake.durable import Intake, TableIntake
 from service.intake.kafka_intake import JournalWatch, KafkaIntake
-from service.intake.kafka_log import KafkaLog
+from service.intake.kafka_log import UNKNOWN, KafkaLog
 from service.intake.kafka_producer import KafkaProducer
 from service.intake.log import LogUnavailable, Pending
 from service.intake.outbox import CHANGES, INTAKE, Outbox
@@ -268,7 +268,7 @@ async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[
                 await kafka_topics.found(kafka.cluster, kafka.topics[INTAKE])
             except LogUnavailable as why:
                 log.warning("kafka_not_there", why=str(why))
-            ends = KafkaLog(kafka.cluster, kafka.topics[INTAKE], "", kafka.producer)
+            ends = KafkaLog(kafka.cluster, kafka.topics[INTAKE], UNKNOWN, kafka.producer)
             intake = KafkaIntake(
                 database,
                 kafka.producer,
@@ -318,19 +318,13 @@ class WriterParts:
 
 @contextlib.asynccontextmanager
 async def writing(settings: Settings, policies: Policies) -> AsyncIterator[WriterParts]:
-    """A writer over Kafka that is to be run. Raises `LogUnavailable`, `LogChanged`."""
+    """A writer over Kafka that is to be run; it waits for a Kafka that is not there."""
     secrets = Secrets.load(settings)
     database = await open_store(settings)
     try:
         async with _kafka(settings, database) as kafka:
-            there = await kafka_topics.found(kafka.cluster, kafka.topics[INTAKE])
-            intake_log = KafkaLog(
-                kafka.cluster,
-                kafka.topics[INTAKE],
-                there.cluster_id,
-                kafka.producer,
-                settings.kafka_session_seconds,
-            )
+            topic, seconds = kafka.topics[INTAKE], settings.kafka_session_seconds
+            intake_log = KafkaLog(kafka.cluster, topic, UNKNOWN, kafka.producer, seconds)
             registry = CollectorRegistry()
             saves = Counter("borrower_memory_records_saved", "Records saved", registry=registry)
             gists = GistKeeper(database, policies)
