@@ -1,4 +1,4 @@
-"""The table of vendors: who posts to us, on which channel, signed how. A new one is a module and one line here."""
+"""The table of vendors: who posts to us, on which channel, signed how. A new one is a module and one line here, or a mapping."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from channels.delivery import Vendor
+from channels.mappings import shipped
 from channels.voice.vendors import bland, elevenlabs, exotel, livekit, pipecat, retell, vapi
 from channels.voice.vendors import twilio as twilio_voice
 from channels.whatsapp.vendors import gupshup, meta
@@ -17,6 +18,6 @@ MODULES: Final = (
 )  # fmt: skip
 
 VENDORS: Final[Mapping[tuple[str, str], Vendor]] = MappingProxyType(
-    {(module.VENDOR.channel, module.VENDOR.name): module.VENDOR for module in MODULES}
+    {(vendor.channel, vendor.name): vendor for vendor in (*(module.VENDOR for module in MODULES), *shipped())}
 )
 """By channel and name."""

@@ -104,10 +104,14 @@ class Told:
     """What the vendor's id is of: a part of the key."""
     inner_id: str | None = None
     """The vendor's id where it is not that of the conversation."""
+    whole_key: str | None = None
+    """The key itself, where a mapping makes it."""
 
     @property
     def key(self) -> str:
         """Vendor, inner id and phase."""
+        if self.whole_key is not None:
+            return self.whole_key
         phase = f":{self.phase}" if self.phase else ""
         return fitting(f"{self.vendor}:{self.kind}:{self.inner_id or self.conversation_id}{phase}")
 
