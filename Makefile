@@ -1,6 +1,8 @@
 # `make run` plays the story on the embedded default; `make test` proves it. Both set up what they need.
 PYTHON ?= python3
 BIN := .venv/bin
+# Compiled once and not at each start: tests start many processes of the service.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup setup-dev run test check bench lock format clean
 
