@@ -242,7 +242,7 @@ def plivo(received: Received, secret: str, now: datetime) -> Why | None:
     if query or pairs:
         signed += "?" + "&".join(f"{name}={value}" for name, value in query)
     if pairs:
-        signed += "." + "".join(name + value for name, value in sorted(pairs))
+        signed += ("." if query else "") + "".join(name + value for name, value in sorted(pairs))
     digest = _hmac(secret, f"{signed}.{nonce}".encode("utf-8", "replace"))
     expected = base64.b64encode(digest).decode()
     matches = [_same(one.strip(), expected) for one in given.split(",")[:MOST_SIGNATURES]]

@@ -124,7 +124,7 @@ def _twilio(body: bytes, at: datetime, secret: str, url: str) -> Headers:
 
 def _plivo(body: bytes, at: datetime, secret: str, url: str) -> Headers:
     pairs = "".join(name + value for name, value in sorted(parse_qsl(body.decode(), keep_blank_values=True)))
-    digest = hmac.new(secret.encode(), f"{url}?.{pairs}.nonce-1".encode(), hashlib.sha256).digest()
+    digest = hmac.new(secret.encode(), f"{url}?{pairs}.nonce-1".encode(), hashlib.sha256).digest()
     return {"x-plivo-signature-v3": base64.b64encode(digest).decode(), "x-plivo-signature-v3-nonce": "nonce-1"}
 
 
