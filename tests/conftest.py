@@ -1,4 +1,7 @@
-"""What a run tells at its end beside passed and failed: the figures that proofs were made over."""
+"""What holds for every test, and what a run tells at its end beside passed and failed: the figures that proofs were made over.
+
+No example of a law fails because it took long: how long one takes depends on who else is at work on the machine.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 FIGURES = "figures"
 """Under this name a test records what it counted: `record_property(FIGURES, {...})`."""

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from statemachine.merge import merge
 from statemachine.record import Bucket, Record
 from statemachine.stamps import Entry
+from tests.examples import often
 from tests.statemachine.histories import empty, entries, hasher, histories
 
 
@@ -19,7 +20,7 @@ def folded(history: list[Entry]) -> Record:
     return record
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(60), deadline=None)
 @given(history=histories, more=entries)
 def test_each_bucket_is_remembered_as_it_would_be_encoded(history: list[Entry], more: Entry) -> None:
     raw = folded(history).to_bytes()

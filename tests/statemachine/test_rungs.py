@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from statemachine.merge import merge
 from statemachine.stamps import Entry
 from statemachine.state import derive, rungs
+from tests.examples import often
 from tests.statemachine.histories import NOON, POLICY, empty, hasher, histories
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 @given(history=histories, hours=st.integers(0, 1_000))
 def test_they_are_those_of_the_state_at_any_time(history: list[Entry], hours: int) -> None:
     record = empty()
