@@ -15,7 +15,8 @@ from service import records
 from service.gist import Gist, gist_of
 from service.policy import Policy
 from statemachine.conclusions import Cycle
-from statemachine.cycles import Holding, conclude
+from statemachine.cycles import conclude
+from statemachine.holding import Holding
 from statemachine.record import Record
 from statemachine.state import BorrowerState, UnknownLoan, derive
 

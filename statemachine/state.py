@@ -22,6 +22,7 @@ from operator import attrgetter
 from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo
 
+from statemachine.attribution import Calendar, Ref
 from statemachine.conclusions import (
     NO_IDENTITY,
     STAGES,
@@ -40,7 +41,7 @@ from statemachine.conclusions import (
     Promise,
     StartedConversation,
 )
-from statemachine.cycles import Calendar, Holding, Ref, conclude, payments_of, rung
+from statemachine.cycles import conclude, rung
 from statemachine.elements import (
     WRONG_BORROWER,
     CommitmentSaid,
@@ -65,6 +66,7 @@ from statemachine.elements import (
     StrangerMet,
 )
 from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
+from statemachine.holding import Holding, payments_of
 from statemachine.ladder import Rung
 from statemachine.record import PROSE_CONVERSATIONS, Record
 from statemachine.redirects import NOBODYS, whose

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from statemachine.cycles import end_of_day, start_of_day
+from statemachine.holding import end_of_day, start_of_day
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kolkata", "Pacific/Kiritimati", "Etc/GMT+12"])
