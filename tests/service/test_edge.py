@@ -424,7 +424,8 @@ def served(app: Any) -> Iterator[int]:
     thread.start()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not server.started:
-        assert time.monotonic() < deadline, "it did not begin to serve"
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not begin to serve")
         time.sleep(0.01)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]
