@@ -50,8 +50,8 @@ from statemachine.entries import (
     Message,
     Summary,
 )
+from statemachine.evidence import is_zone
 from statemachine.stamps import Entry, Warning
-from statemachine.state import is_zone
 
 if TYPE_CHECKING:
     from service.wiring import Parts
