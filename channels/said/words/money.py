@@ -1,0 +1,78 @@
+"""Money: currencies, and the words that stand beside a sum."""
+
+from __future__ import annotations
+
+from channels.said.words.spelling import spellings, table_of
+
+CURRENCIES: dict[str, str] = table_of(
+    ("INR", "₹ rs re inr rupee rupees rup(a)y[a|e|ee] rup(a)iy[a|e] rupay rupye rupya rupaiah rupyee"),
+    ("INR", "रु रू रुपये रुपए रुपया रुपयों रूपये रूपए रूपया रुपीज"),
+    ("NGN", "₦ ngn naira nairas"),
+    ("USD", "$ usd dollar dollars डॉलर"),
+    ("EUR", "€ eur euro euros"),
+    ("GBP", "£ gbp"),
+    ("JPY", "¥ jpy yen"),
+    ("BDT", "৳ bdt taka"),
+    ("PHP", "₱ php"),
+    ("THB", "฿ thb baht"),
+    ("VND", "₫ vnd"),
+    ("TRY", "₺ lira"),
+    ("RUB", "₽ rub"),
+    ("KRW", "₩ krw"),
+    ("ILS", "₪ ils"),
+    ("GHS", "₵ ghs cedi cedis"),
+    ("KES", "kes ksh"),
+    ("ZAR", "zar"),
+    ("AED", "aed dirham dirhams"),
+    ("SAR", "sar riyal riyals"),
+    ("LKR", "lkr"),
+    ("NPR", "npr"),
+    ("PKR", "pkr"),
+    ("IDR", "idr rupiah"),
+    ("MYR", "myr ringgit"),
+    ("SGD", "sgd"),
+    ("MXN", "mxn"),
+    ("BRL", "brl reais"),
+    ("ARS", "ars"),
+    ("COP", "cop"),
+    ("AUD", "aud"),
+    ("CAD", "cad"),
+)
+BEFORE_A_DOLLAR: dict[str, str] = {
+    "us": "USD", "r": "BRL", "a": "AUD", "au": "AUD", "c": "CAD", "ca": "CAD", "s": "SGD", "sg": "SGD",
+    "hk": "HKD", "nz": "NZD", "mx": "MXN", "nt": "TWD",
+}  # fmt: skip
+MONEY_WITHOUT_A_CURRENCY = spellings("only matra bucks peso pesos मात्र")
+PAISE = spellings("paise paisa पैसे पैसा")
+# Beside these a small bare number is money: "50 de dunga", "sirf 50".
+BESIDE_MONEY = spellings(
+    "de dunga dungi doonga denge dedunga deta deti dedo bhej kar karunga karungi bhar bharunga pay paying paid send give "
+    "giving transfer deposit only sirf bas just amount दे दूंगा दूंगी देंगे भेज कर भर केवल सिर्फ बस"
+)
+PERCENT = spellings("% percent percentage pct pratishat fisdi feesdi प्रतिशत फीसदी परसेंट")
+
+# What may be counted without being money.
+COUNTED = spellings(
+    "emi emis emi's kist kisht kiste kishte kisten kishten kistein installment installments instalment instalments loan "
+    "loans ba(a)r dafa time times log logon people person persons bachche bache kids children member members part parts "
+    "hissa hisse tukde option options points calls messages questions numbers wheeler gadi gaadi km kms kg meter metre "
+    "unit units year years yr yrs sa(a)l baras bank banks account accounts card cards app apps cheque cheques bounce x "
+    "किस्त किस्तें ईएमआई बार लोग लोन बच्चे हिस्से साल पार्ट इंस्टॉलमेंट"
+)
+COUNTED_IN_HUNDREDS = spellings(
+    "ba(a)r dafa time times log logon people person persons km kms kg meter metre unit units year years sa(a)l calls messages "
+    "बार लोग साल"
+)
+# "10th pass", "3rd party", "2nd notice": an ordinal before these is no day.
+NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase half one reminder notice attempt")
+# The number after these names something: an account, a flat, a section of law.
+NAMED_BY_NUMBER = spellings(
+    "account acct acc ac otp pin pincode code utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
+    "room section house plot vehicle invoice ticket docket khata खाता नंबर पिन ओटीपी"
+)
+# ... and after these, if "no", "number" or the like stands between.
+NAMED_BY_LINKED_NUMBER = spellings(
+    "loan card policy phone mobile mob whatsapp contact bus train gate ward block case transaction bank"
+)
+LINK_NAME_AND_NUMBER = spellings("no number num id ending # नंबर")
+BETWEEN_NAME_AND_NUMBER = LINK_NAME_AND_NUMBER | spellings("is ka ki hai with in . : -")

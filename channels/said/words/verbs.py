@@ -1,0 +1,112 @@
+"""Verbs: what was done, what is promised, what is denied."""
+
+from __future__ import annotations
+
+import re
+
+from channels.said.words.spelling import spellings
+
+# What alone says that money went: "diya", "paid".
+GAVE = spellings(
+    "paid payed transferred deposited remitted settled cleared sent gave given submitted "
+    "diy(a)a dia diye bhara bhari bhej[a|i|e] chukay[a|i] chukaay[a|i] "
+    "दिया दिए दिये भरा भरी भेजा भेजी भेजे चुकाया चुकाई चुकायी"
+)
+# What says so after another word: "kar di", "ho gaya", "de chuka hu", "payment done".
+GAVE_AFTER_STEM = spellings(
+    "di dee diyi chuka chuki chuke kiya kia kiye liya li gaya gayi gaye gya gyi gai daala dala daali done made completed "
+    "hua hui दी चुका चुकी चुके किया किए लिया गया गयी गई गए हुआ हुई डाला डाली"
+)
+PAYING_STEM = spellings(
+    "kat de kar kr bhar bhej jama chuka ho pay payment payments transfer deposit clear settle emi kist kisht installment "
+    "amount paisa paise rupaye rupees upi gpay phonepe paytm neft imps rtgs online bhugtan dues "
+    "दे कर भर भेज जमा चुका हो पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर पे"
+)
+PAYING_NOUN = spellings(
+    "pay payment payments transfer transferred deposit emi kist kisht installment amount paisa paise rupaye rupees rs upi "
+    "gpay phonepe paytm neft imps jama bhugtan dues already money loan "
+    "पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर जमा रुपये"
+)
+# "kar diya" and "ho gaya" are said of anything; "de di" and "bhar di" of money.
+GOES_WITH_ANY_DEED = spellings("kar kr ho de bhar bhej कर हो दे भर भेज")
+GIVES = spellings("de bhar bhej दे भर भेज")
+DONE_WITH_A_SUM = spellings("kiya kia kiye di dee daala dala किया किए दी डाला डाली")
+# "mana kar diya" is a refusal, "bata diya" a word given.
+NOT_PAYING = spellings(
+    "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok time "
+    "number naam jawab mauka start stop delay बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
+)
+PAST = (
+    GAVE
+    | GAVE_AFTER_STEM
+    | spellings(
+        "tha thi bola boli bole kaha bataya batayi aaya aayi aaye aya ayi mila mili mile "
+        "was were did had told said called came received got went took bought borrowed lost missed promised asked spoke "
+        "informed started closed happened bounced deducted debited "
+        "था थी थे बोला बोली कहा बताया आया आयी आई मिला मिली गये"
+    )
+)
+ENGLISH_PAST_PARTICIPLES = spellings(
+    "paid payed transferred deposited settled cleared sent given submitted done made completed"
+)
+# Before a participle these make it something still to come, or something that happens to the speaker.
+NOT_YET = spellings(
+    "will shall be get gets getting to would can could should must i'll we'll it'll he'll she'll they'll am being got"
+)
+UNREAL = spellings("hota hoti hote होता होती होते")
+HABITUAL = spellings(
+    "deta deti dete karta karti karte bharta bharti bhejta bhejti sakta sakti sakte "
+    "देता देती देते करता करती करते सकता सकती सकते"
+)
+FUTURE = HABITUAL | spellings(
+    "will shall gonna going would can could promise plan planning intend trying dedo kardo bhardo remaining rest baaki baki "
+    "बाकी"
+)
+_U = "[\u0941\u0942\u0909\u090a]"  # the two u, as signs and as letters
+FUTURE_ENDING = re.compile(
+    rf"(?:[uo]n?g[ai]|oong[ai]|eng[ei]|eg[ai]|[^d]og[ei]|{_U}\u0902?ग[ाी]|[एे]\u0902?ग[ाीे]|ोग[ाीे])$"
+)
+FUTURE_LAST_LETTERS = frozenset("aieाीे")
+NOT_FUTURE = spellings("yoga yogi toga mega omega vega challenge revenge avenge scavenge pagoda naga")
+FIRST_PERSON_WILL_PAY = re.compile(
+    r"(?:d|de|ded|kar|kr|kard|krd|bhar|bhard|bhej|chuka|chukad|lauta)(?:u|o|oo|ou)n?g[ai]$"
+    r"|(?:de|kare|bhare|bheje|chukaye)ng[ei]$"
+    rf"|(?:द|कर|भर|भेज|चुका){_U}\u0902?ग[ाी]$|(?:दे|करे|भरे|भेजे)\u0902गे$"
+)
+REST = spellings("remaining rest baaki baki बाकी")
+WILL = spellings("will shall gonna going i'll we'll")
+CAN = spellings("can could")
+# A promise beside one of these is a hope, a question or somebody else's.
+PUT_OFF = spellings(
+    "if agar agr yadi jab unless maybe may might perhaps probably possibly hopefully shayad sayad try trying koshish kosis "
+    "kya kyon kyu kyun why what when how should he she they bhai brother husband wife papa father mother uncle "
+    "अगर यदि जब शायद कोशिश क्या क्यों"
+)
+ADDRESSED = spellings("you aap tum आप तुम")
+TALK = spellings("baat bat baatcheet talk mulakat mil बात मिल")
+PAY = spellings("pay give send transfer deposit clear settle make do arrange complete try remit repay")
+AFTER_HABITUAL = spellings("hu hun hoon hai hain ho हूं हुं हैं है")
+PAPERS = spellings("receipt reciept screenshot photo slip proof message msg link रसीद फोटो स्क्रीनशॉट")
+IF = spellings("if agar अगर unless jab when जब")
+NEVER = spellings("never without na havent hasnt didnt hvnt un बिना")
+
+INCOME = spellings(
+    "salary sallary selary salery pagaar pagar tankha(h) tankh[w|v]a(h) vetan pension payout stipend bonus incentive "
+    "commission income wages सैलरी वेतन तनख्वाह पगार पेंशन"
+)
+ARRIVES = spellings(
+    "aati aata aate ati aayegi aayega aaye aane ane aaegi aaega aegi aega ayegi ayega aayengi "
+    "milti milta milegi milega milne mile come comes coming credited credit receive receives get gets arrives "
+    "आती आता आते आयेगी आएगी आयेगा आएगा आने आए मिलती मिलता मिलेगी मिलेगा मिलने"
+)
+ENGLISH_VERBS = spellings(
+    "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
+    "had told said called came received got went took bought borrowed lost missed promised asked spoke informed started "
+    "closed happened bounced deducted debited remaining rest baaki baki will shall going gonna would can could promise plan "
+    "planning intend trying come comes coming credited credit receive receives get gets arrives"
+)
+
+CLAIM_WORDS = GAVE | GAVE_AFTER_STEM
+
+SENTENCE_ENDS = frozenset(".;?!\n")
+CLAUSE_ENDS = SENTENCE_ENDS | {","} | spellings("lekin but magar लेकिन मगर then phir fir tab फिर तब")
