@@ -300,6 +300,13 @@ def claim(conn: Connection, owner: str, now: datetime, lease: timedelta, most: i
     return taken
 
 
+def renew(conn: Connection, taken: Sequence[Claimed], until: datetime) -> None:
+    """A longer lease of those that are still claimed under this fence."""
+    for mine in taken:
+        its = (CHAT.c.id == mine.id, CHAT.c.fence == mine.fence, CHAT.c.claimed_until.is_not(None))
+        conn.execute(update(CHAT).where(*its).values(claimed_until=until))
+
+
 def stored(conn: Connection, tenant: str, id_: int) -> Stored | None:
     row = conn.execute(select(CHAT).where(CHAT.c.tenant == tenant, CHAT.c.id == id_)).mappings().first()
     if row is None:

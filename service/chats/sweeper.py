@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from service.wiring import Parts
 
 POLL_SECONDS: Final = 1.0
-LEASE_SECONDS: Final = 120
-"""Longer than two answers of a slow model and a post together."""
+LEASE_SECONDS: Final = 15
+"""Renewed while a chat is in hand, however long a model takes; so long a chat waits for one who is gone."""
+RENEW_SECONDS: Final = 5.0
 CHATS_AT_ONCE: Final = 8
 AGAIN_SECONDS: Final = (5.0, 30.0, 120.0, 600.0, 3_600.0)
 MODEL_TRIES: Final = 4
@@ -143,8 +144,23 @@ class Sweeper:
         now = self._parts.clock()
         database = self._parts.database
         taken = await database.write(lambda c: rows.claim(c, self._owner, now, lease, CHATS_AT_ONCE))  # 1
-        await asyncio.gather(*(self._one(mine) for mine in taken))
+        if taken:
+            renewing = asyncio.create_task(self._renew(taken))
+            try:
+                await asyncio.gather(*(self._one(mine) for mine in taken))
+            finally:
+                renewing.cancel()
         return len(taken)
+
+    async def _renew(self, taken: Sequence[Claimed]) -> None:
+        """Keeps what is in hand; what is finished, or somebody else's by now, is not touched."""
+        while not self._stopping.is_set():
+            await asyncio.sleep(RENEW_SECONDS)
+            until = self._parts.clock() + timedelta(seconds=LEASE_SECONDS)
+            try:
+                await self._parts.database.write(lambda c, until=until: rows.renew(c, taken, until))  # type: ignore[misc]
+            except DatabaseUnavailable:
+                log.warning("leases.not_renewed", chats=len(taken))
 
     async def _one(self, mine: Claimed) -> None:
         """What fails is noted with its reason, and tried again; the database itself is told by the next sweep."""

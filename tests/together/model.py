@@ -28,6 +28,7 @@ class ModelServer:
         self.requests: list[str] = []
         self.answers: dict[str, list[Scripted]] = {}
         self.otherwise: Scripted = chosen("The borrower wrote to us.")
+        self.pause_seconds = 0.0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
 
@@ -38,6 +39,7 @@ class ModelServer:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 said = outer._scripted(self.path, json.loads(body))
+                outer._stopping.wait(outer.pause_seconds)
                 if isinstance(said, float):
                     outer._stopping.wait(said)
                     return

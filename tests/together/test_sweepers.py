@@ -1,0 +1,105 @@
+"""Sweepers as processes: several at once, one killed in the middle of its work, and no chat is told twice or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.together.conftest import Tenant
+from tests.together.model import ModelServer, chosen, wait_for
+from tests.together.service import START_SECONDS, Service, ago, running
+
+pytestmark = pytest.mark.process
+
+QUIET = '[defaults]\ncontact_hours = ["00:00", "24:00"]\nquiet_minutes = 0.02\n'
+CHATS = 24
+ALL_TOLD_SECONDS = 45
+
+
+class SweeperProcess:
+    """One `sweeper` beside a service."""
+
+    def __init__(self, service: Service, name: str) -> None:
+        self.path = service.folder / f"{name}.log"
+        with self.path.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "service", "sweeper"],
+                env=service.env | {"BORROWER_MEMORY_METRICS_PORT": "0"},
+                cwd=service.folder,
+                stdout=out,
+                stderr=out,
+            )
+        self.url = ""
+        end = time.monotonic() + START_SECONDS
+        while not self.url:
+            told = self.path.read_text(errors="replace")
+            if found := re.search(r"listening on (http://\S+)", told):
+                self.url = found[1]
+            assert self.process.poll() is None, told[-3000:]
+            assert time.monotonic() < end, told[-3000:]
+            time.sleep(0.02)
+
+    def send(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@contextlib.contextmanager
+def sweepers(service: Service, *names: str) -> Iterator[list[SweeperProcess]]:
+    started: list[SweeperProcess] = []
+    try:
+        started += [SweeperProcess(service, name) for name in names]
+        yield started
+    finally:
+        for one in started:
+            if one.process.poll() is None:
+                one.send(signal.SIGKILL)
+
+
+def test_sweepers_share_the_work_and_one_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    with ModelServer() as model:
+        model.pause_seconds = 0.4  # every chat is in somebody's hand for a while
+        model.otherwise = chosen("The borrower wrote to us.")
+        env = {"BORROWER_MEMORY_LLM_BASE_URL": model.url, "BORROWER_MEMORY_LLM_MODEL": "scripted"}
+        with running(tmp_path, policy=QUIET, env=env) as service, sweepers(service, "one", "two") as (one, two):
+            acme = Tenant(service)
+            events = [
+                {"event_id": f"e-{n}", "type": "conversation.message", "occurred_at": ago(minutes=30), "borrower_id": f"B-{n}",
+                 "channel": "whatsapp", "conversation_id": f"c-{n}", "message_id": "m", "speaker": "borrower", "text": "hello"}
+                for n in range(CHATS)
+            ]  # fmt: skip
+            acme.post("/v1/events/batch", {"events": events})
+            wait_for(model, 6)
+            assert one.send(signal.SIGKILL) == -signal.SIGKILL
+            end = time.monotonic() + ALL_TOLD_SECONDS
+            while (stats := acme.get("/v1/ops/stats"))["conversations"] < CHATS or stats["summaries_waiting"]:
+                assert time.monotonic() < end, stats
+                time.sleep(0.2)
+            for n in range(CHATS):
+                items = acme.get(f"/v1/borrowers/B-{n}/timeline")["items"]
+                told = [i for i in items if i["kind"] == "conversation"]
+                assert [(i["revisions"], i["entry"]["summary"]) for i in told] == [(1, "The borrower wrote to us.")], n
+            assert (stats["conversations"], stats["conflicts"], stats["set_aside"]) == (CHATS, 0, 0)
+            ready = httpx.get(f"{two.url}/readyz", timeout=10)
+            assert (ready.status_code, ready.json()["checks"]["sweeper"]) == (200, "ok")
+            assert "borrower_memory_chats_summarised_total" in httpx.get(f"{two.url}/metrics", timeout=10).text
+            assert two.send(signal.SIGTERM) == 0
+            made = [by_whom(path) for path in (one.path, two.path, service.folder / "log")]
+            assert sum(map(len, made)) <= CHATS
+            assert len(set().union(*made)) == sum(map(len, made)), "no chat was finished twice"
+
+
+def by_whom(path: Path) -> set[int]:
+    """The chats that a process says it has summarised."""
+    lines = (json.loads(line) for line in path.read_text(errors="replace").splitlines() if line.startswith("{"))
+    return {line["chat"] for line in lines if line.get("event") == "chat.summarised"}
