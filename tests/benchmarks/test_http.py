@@ -38,8 +38,8 @@ MOST_POSTS_PER_SECOND = 8_000
 SECRET = base64.urlsafe_b64encode(b"k" * 32).decode()
 NOW = people.utc_now()
 
-RESUME_GOAL, RESUME_FLOOR = 0.30, 0.15
-POST_GOAL, POST_FLOOR = 0.50, 0.03
+RESUME_GOAL, RESUME_FLOOR = 0.30, 0.10
+POST_GOAL, POST_FLOOR = 0.50, 0.02
 
 
 @pytest.fixture(scope="module")
