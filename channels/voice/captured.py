@@ -18,6 +18,8 @@ from channels.dispositions import Family, family
 from statemachine.entries import OUTCOMES, Callback, Commitment, PaymentClaim
 
 NESTED: Final = ("commitment", "promise", "collections_outcome", "outcome", "result", "analysis")
+"""Objects that hold fields of ours, wherever they stand."""
+DEPTH_LEVELS: Final = 3
 AMOUNT: Final = (
     "amount", "amount_rupees", "promise_amount", "promised_amount", "ptp_amount", "committed_amount", "commitment_amount",
 )  # fmt: skip
@@ -96,16 +98,22 @@ class _Values:
     def __init__(self, found: Mapping[str, Any]) -> None:
         self._values: dict[str, Any] = {}
         self._taken: set[str] = set()
-        self._add(found, 0)
+        self._add(found, "", 0)
 
-    def _add(self, found: Mapping[str, Any], depth: int) -> None:
+    def _add(self, found: Mapping[str, Any], prefix: str, depth: int) -> None:
+        """Plain values before what stands deeper. An object that is not known is opened for its remarks alone: an amount in
+        it is an amount of something else."""
+        deeper = []
         for name, value in found.items():
-            if isinstance(value, Mapping) and depth < 3 and (name.lower() in NESTED or "value" not in value):
-                self._add(value, depth + 1)
-            elif isinstance(value, Mapping):
-                self._values.setdefault(name.lower(), value.get("value"))
+            if isinstance(value, Mapping) and "value" in value:
+                value = value["value"]
+            if isinstance(value, Mapping):
+                deeper.append((name.lower(), value))
             else:
-                self._values.setdefault(name.lower(), value)
+                self._values.setdefault(prefix + name.lower(), value)
+        for name, value in deeper:
+            if depth < DEPTH_LEVELS:
+                self._add(value, prefix if name in NESTED else f"{prefix}{name}.", depth + 1)
 
     def take(self, *names: str) -> Any:
         """The first of these that is there."""

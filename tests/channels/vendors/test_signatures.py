@@ -21,6 +21,8 @@ NOW = datetime(2026, 11, 22, 6, tzinfo=UTC)
 URL = "https://hooks.example.invalid/hooks/x"
 SIGNING = sorted(key for key in SIGN if VENDORS[key].needs_secret)
 
+ALMOST = ["v=1,d=" + "0" * 64, "t=1,v0=0", "sha256=", "a.b.c", "Bearer ", "Bearer x"]
+
 
 def vectors() -> list[dict[str, Any]]:
     file = PAYLOADS / "_signatures.json"
