@@ -192,7 +192,7 @@ def hooks_revoke(hook_id: str) -> None:
 @hooks.command("try")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--vendor", required=True)
-@click.option("--channel", type=click.Choice(["voice", "whatsapp"]), help="Needed for a vendor on both.")
+@click.option("--channel", type=click.Choice(["voice", "whatsapp"]), help="Of a vendor that is on both.")
 @click.option("--time-zone", help="As of `hooks create`.")
 def hooks_try(file: Path, vendor: str, channel: str | None, time_zone: str | None) -> None:
     """Prints what an adapter makes of a body in a file; stores and sends nothing."""

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from service.calls import direct
 from service.edge import Edge, InFlight
 from service.errors import exception_handlers
-from service.routes import borrowers, docs, events, export, health, ops, permits, resume, summaries
+from service.routes import borrowers, docs, events, export, health, hooks, ops, permits, resume, summaries
 from service.wiring import Parts
 
 TITLE = "Borrower Memory"
@@ -59,7 +59,7 @@ def application(parts: Parts) -> Api:
         telemetry=telemetry,
     )
     app.state.parts = parts
-    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, docs)]
+    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, hooks, docs)]
     for router in routers:
         app.include_router(router)
     docs.document_keys(app)

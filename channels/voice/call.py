@@ -173,8 +173,8 @@ def report(told: Told, delivery: Delivery) -> Item:
     if them.is_nobody:
         return Item(told.key, aside=NOBODY, notes=told.notes)
     ended_at = told.ended_at or delivery.received_at
-    said = captured({} if told.is_pending else told.captured)
-    label = fields.label(told.disposition) or said.disposition
+    own_label = {"disposition": told.disposition} if fields.label(told.disposition) else {}
+    said = captured({} if told.is_pending else {**told.captured, **own_label})
     promised = said.commitment is not None
     outcome = _outcome(told, said.outcome, said.family, promised)
     notes = list(told.notes)
@@ -200,7 +200,7 @@ def report(told: Told, delivery: Delivery) -> Item:
         "started_at": told.started_at if told.started_at and told.started_at <= ended_at else None,
         "ended_at": ended_at,
         "outcome": outcome,
-        "disposition": label or LABELS.get(outcome or ""),
+        "disposition": said.disposition or LABELS.get(outcome or ""),
         "reached": reached,
         "summary": prose,
         "commitment": said.commitment,
