@@ -24,7 +24,7 @@ from service import records
 from service.database import DatabaseUnavailable, Store
 from service.intake import outbox as outbox_rows
 from service.intake.envelope import KeyedHash, body_hash
-from service.intake.kafka_messages import NAME, message_of
+from service.intake.kafka_messages import message_of, name_of
 from service.intake.kafka_topics import Topic
 from service.intake.log import LogBusy, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.outbox import Outbox, Sender
@@ -142,7 +142,7 @@ class KafkaIntake:
         def behind(connection: Connection) -> bool:
             if outbox_rows.holds(connection, {(tenant, borrower_id)}):
                 return True
-            return records.merged_up_to(connection, NAME).get(partition, 0) < end
+            return records.merged_up_to(connection, name_of(self._topic.name)).get(partition, 0) < end
 
         while await self._database.read(behind):
             if self._loop.time() > until:
@@ -154,7 +154,7 @@ class KafkaIntake:
         """Counted to the entry as long as few are left (`LOOK_AT`); of more, all that follow count as this tenant's. While
         Kafka does not answer, what waits in the spool."""
         count, oldest = await self._database.read(lambda c: outbox_rows.waiting(c, tenant))
-        merged = await self._database.read(lambda c: records.merged_up_to(c, NAME))
+        merged = await self._database.read(lambda c: records.merged_up_to(c, name_of(self._topic.name)))
         with contextlib.suppress(LogUnavailable, LogChanged):
             for partition in range(self._topic.partitions):
                 start, end = merged.get(partition, 0), await self._ends.end_offset(partition)

@@ -38,7 +38,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 )
 
 from service.intake.kafka_client import check_alive, hold_back, options, stopped
-from service.intake.kafka_messages import NAME, logged, message_of
+from service.intake.kafka_messages import KIND, logged, message_of, name_of
 from service.intake.kafka_producer import KafkaProducer
 from service.intake.kafka_topics import Cluster, Topic, found
 from service.intake.log import (
@@ -87,8 +87,8 @@ class _Slot:
 class KafkaLog:
     """Open it with `open`, and `close` it. One event loop's."""
 
-    name: str = NAME
     others_may_write = True
+    anew = "Begin under another KAFKA_TOPIC_PREFIX: what is merged stays, and senders send again what is not in the journal"
 
     def __init__(
         self,
@@ -100,6 +100,7 @@ class KafkaLog:
     ) -> None:
         self.partitions = topic.partitions
         self.topic = topic.name
+        self.name = name_of(topic.name)
         self._cluster = cluster
         self._cluster_id = cluster_id
         self._producer = producer
@@ -124,7 +125,7 @@ class KafkaLog:
         await self._producer.close()
 
     def identity(self) -> str:
-        return f"{NAME}:{self._cluster_id}:{self.topic}:{PARTITIONER}"
+        return f"{KIND}:{self._cluster_id}:{self.topic}:{PARTITIONER}"
 
     def partition_of(self, tenant: str, borrower_id: str) -> int:
         return partition_of(tenant, borrower_id, self.partitions)

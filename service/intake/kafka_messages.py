@@ -16,13 +16,18 @@ from service.intake.log import (
     partition_of,
 )
 
-NAME: Final = "kafka"
+KIND: Final = "kafka"
 NO_TENANT: Final = "~"
 """Under this, which no tenant can be called, stands what has a key that is not ours."""
 EVENT_ID: Final = "event_id"
 CONTENT_TYPE: Final = ("content-type", b"application/cloudevents+json; charset=UTF-8")
 KEY_LIMIT_CHARACTERS: Final = 200
 _TENANT: Final = re.compile(r"[a-z0-9-]{1,40}")
+
+
+def name_of(topic: str) -> str:
+    """What a topic is called as a log: under another prefix begins another log, whose offsets are counted anew."""
+    return f"{KIND}:{topic}"
 
 
 def message_of(topic: str, partitions: int, item: Pending) -> Message:

@@ -96,6 +96,8 @@ class IntakeLog(Protocol):
     partitions: int
     others_may_write: bool
     """Whether what stands there may come from elsewhere than from our intake."""
+    anew: str
+    """What people can do when it is not the log that was left, as a sentence without its end."""
 
     def identity(self) -> str:
         """Which log this is: the same as long as offsets mean the same entries."""

@@ -71,6 +71,7 @@ class TableLog:
 
     name: str = NAME
     others_may_write = False
+    anew = "Restore the whole database from one copy"
 
     def __init__(self, database: Store, partitions: int, identity: str, clock: Callable[[], datetime]) -> None:
         self.partitions = partitions

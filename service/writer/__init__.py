@@ -221,7 +221,10 @@ class Writer:
                 log.warning("writer_waits", partition=partition, why=type(why).__name__, failures=failures)
             except LogStuck:
                 raise
-            except (InvariantBroken, LogChanged, NearlyAllRefused) as why:
+            except LogChanged as why:
+                self._stop_partition(partition, f"{why}. {self._log.anew}")
+                return
+            except (InvariantBroken, NearlyAllRefused) as why:
                 self._stop_partition(partition, str(why))
                 return
             except Exception as why:  # noqa: BLE001 (a fault of ours must stop this partition, and be seen, not the rest)

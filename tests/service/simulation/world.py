@@ -25,6 +25,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import StaticPool
 
 from service.database import DatabaseUnavailable, OutcomeUnknown
+from service.intake.kafka_messages import name_of
 from service.intake.kafka_producer import Message
 from service.intake.log import Holder, Logged, LogUnavailable, Pending, Position, partition_of
 from service.tables import METADATA
@@ -221,9 +222,10 @@ class Host:
 class Log:
     """`IntakeLog` as one process sees it. What it holds it knows from the group, which may have changed its mind since."""
 
-    name = "kafka"
+    name = name_of(TOPIC)
     partitions = PARTITIONS
     others_may_write = True
+    anew = "there is no other"
 
     def __init__(self, host: Host) -> None:
         self.host = host

@@ -185,7 +185,9 @@ def test_18_a_log_that_has_let_go_of_what_is_not_merged_stops_its_partition_and_
     [partition] = {entry.partition for entry in running.entries()}
     gone = {TopicPartition(running.topic, partition): RecordsToDelete(7)}
     _admin(brokers, lambda admin: admin.delete_records(gone))
-    assert "the log begins at offset 7 now" in _why(running.write())
+    told = _why(running.write())
+    assert "the log begins at offset 7 now" in told
+    assert "Begin under another KAFKA_TOPIC_PREFIX" in told
     assert _positions(running) == before, "and nothing was passed over"
 
 
@@ -201,7 +203,9 @@ def test_18_a_topic_that_was_made_anew_under_the_same_name_stops_its_partition_a
         assert time.monotonic() < until
         time.sleep(0.2)
     running.migrate()
-    assert "the log ends before offset" in _why(running.write())
+    told = _why(running.write())
+    assert "the log ends before offset" in told
+    assert "Begin under another KAFKA_TOPIC_PREFIX" in told
     assert _positions(running) == before
     rebuilt = running.command("rebuild")
     assert rebuilt.returncode == 0, rebuilt.stderr
@@ -223,3 +227,20 @@ def test_19_partitions_that_were_added_stop_every_writer_loudly_and_no_record_is
     writer.stop()
     tables = running.tables()
     assert [fault for fault in checker.faults(tables, ledger) if not fault.startswith(("lost", "position"))] == []
+
+
+def test_19_under_another_prefix_begins_another_log_and_what_was_merged_before_stays(
+    merged: tuple[Fleet, Ledger], tmp_path_factory: pytest.TempPathFactory, brokers: broker.Brokers
+) -> None:
+    """What is told to do where a topic has got more partitions."""
+    running, ledger = merged
+    prefix = f"{running.topic.removesuffix('.intake')}-2"
+    with fleet(tmp_path_factory.mktemp("anew"), brokers.bootstrap, running.dsn, prefix, writers=1) as anew:
+        share(anew.writers)
+        with anew.client() as client:
+            for n in range(5):
+                answer = _post(ledger, client, f"after-{n}").json()
+            assert client.get("/v1/borrowers/B-1", params={"after": answer["event_id"]}).status_code == 200
+            assert _post(ledger, client, "before-0").status_code in (200, 202, 409)
+        anew.merged_to_the_end(SETTLED_SECONDS)
+    assert [row["version"] for row in running.rows("SELECT version FROM borrower")] == [10]
