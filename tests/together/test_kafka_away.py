@@ -26,6 +26,13 @@ from tests.together.service import ago
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 
 
+@pytest.fixture
+def kafka_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "kafka"
+    folder.mkdir()
+    return folder
+
+
 def until(is_so: Callable[[], object], what: str) -> None:
     end = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
@@ -39,11 +46,11 @@ def promise(conversation: str, borrower: str = "B-1") -> dict[str, object]:
     return body | {"borrower_id": borrower, "commitment": terms}
 
 
-def test_api_and_writer_start_without_kafka_and_go_on_when_it_comes(tmp_path: Path) -> None:
+def test_api_and_writer_start_without_kafka_and_go_on_when_it_comes(tmp_path: Path, kafka_folder: Path) -> None:
     with (
         postgres.running() as server,
         server.database() as dsn,
-        broker.running(tmp_path / "kafka", ours=True) as brokers,
+        broker.running(kafka_folder, ours=True) as brokers,
     ):
         one = Fleet(tmp_path, brokers.bootstrap, dsn, f"t{uuid.uuid4().hex[:8]}")
         try:
@@ -72,11 +79,11 @@ def test_api_and_writer_start_without_kafka_and_go_on_when_it_comes(tmp_path: Pa
             one.close()
 
 
-def test_what_was_set_aside_is_tried_again_by_hand_beside_running_writers(tmp_path: Path) -> None:
+def test_what_was_set_aside_is_tried_again_by_hand_beside_running_writers(tmp_path: Path, kafka_folder: Path) -> None:
     with (
         postgres.running() as server,
         server.database() as dsn,
-        broker.running(tmp_path / "kafka") as brokers,
+        broker.running(kafka_folder) as brokers,
         fleet(tmp_path, brokers.bootstrap, dsn, f"t{uuid.uuid4().hex[:8]}") as one,
     ):
         now = datetime.now(UTC)
