@@ -76,13 +76,14 @@ class Taken:
 
 async def timed(entries: int, work: Coroutine[Any, Any, None], servers: Sequence[int]) -> Taken:
     """`servers`: the processes of PostgreSQL that work for it."""
-    began, cpu, theirs = time.perf_counter(), time.process_time(), sum(map(_cpu_seconds, servers))
+    began, cpu, theirs = time.perf_counter(), time.process_time(), sum(map(cpu_seconds, servers))
     await work
     wall, own = time.perf_counter() - began, time.process_time() - cpu
-    return Taken(*(t / entries * 1e6 for t in (wall, own + sum(map(_cpu_seconds, servers)) - theirs, own)))
+    return Taken(*(t / entries * 1e6 for t in (wall, own + sum(map(cpu_seconds, servers)) - theirs, own)))
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Of a process of this machine, else 0."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
