@@ -1,0 +1,24 @@
+"""Gists as they are found, on either database."""
+
+from service import gists
+from service.policy import Policy
+from tests.benchmarks import people
+from tests.service.conftest import Where
+from tests.service.embedded import SECRETS, open_store
+
+
+async def test_the_gist_of_an_identifiers_only_borrower_is_found_in_one_look(where: Where) -> None:
+    store = await open_store(where())
+    copies = people.Copies(SECRETS, Policy(), people.utc_now())
+    await store.write(lambda connection: copies.write(connection, [1, 2]))
+
+    async def found(*numbers: int) -> str | None:
+        spellings = [people.phone(number) for number in numbers]
+        only = await store.read(lambda c: gists.glimpse_of_only(c, people.TENANT, "phone", spellings))
+        return only.borrower_id if only is not None else None
+
+    assert await found(1) == "B-00001"
+    assert await found(2, 9) == "B-00002"
+    assert await found(1, 2) is None, "of two borrowers it is nobody's alone"
+    assert await found(9) is None
+    await store.close()
