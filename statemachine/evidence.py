@@ -54,6 +54,10 @@ class Policy(Protocol):
     def prose_days(self) -> float: ...
 
 
+SORTED_ONCE_FROM = 16
+"""A bucket of fewer elements is sorted anew in less time than it takes to keep how it was sorted."""
+
+
 class Counted:
     """The elements that count, by what they are. Of one id that came with different bytes, the smallest counts."""
 
@@ -65,18 +69,29 @@ class Counted:
     def __init__(self, record: Record) -> None:
         by_type: dict[type, list[Any]] = defaultdict(list)
         loans: dict[str, datetime] = {}
-        ids: set[str] = set()
-        keys: set[Key] = set()
+        first: dict[str, Element] = {}
+        told_otherwise = False
         for bucket in record.buckets:
-            held = bucket.contents
-            for kind, elements in held.by_type:
-                by_type[kind] += elements
-            for loan, at in held.loans.items():
-                if loan not in loans or at < loans[loan]:
-                    loans[loan] = at
-            ids |= held.ids
-            keys |= held.keys
-        smallest = _smallest(by_type.values()) if len(keys) > len(ids) else {}
+            if len(bucket.elements) >= SORTED_ONCE_FROM:
+                held = bucket.contents
+                for kind, elements in held.by_type:
+                    by_type[kind] += elements
+                for loan, at in held.loans.items():
+                    if loan not in loans or at < loans[loan]:
+                        loans[loan] = at
+                told_otherwise = told_otherwise or held.is_told_otherwise
+                for id_ in first.keys() & held.first.keys():
+                    told_otherwise = told_otherwise or first[id_].key != held.first[id_].key
+                first |= held.first
+                continue
+            for element in bucket.elements:
+                by_type[type(element)].append(element)
+                known = first.setdefault(element.event_id, element)
+                if known.digest != element.digest or known.at != element.at:
+                    told_otherwise = True
+                if (loan_id := element.loan_id) is not None and element.at < loans.get(loan_id, _NEVER):
+                    loans[loan_id] = element.at
+        smallest = _smallest(by_type.values()) if told_otherwise else {}
         wrong = _wrong_until(by_type[IdentifierFact])
         moved = whose(by_type[Redirected]).after if by_type[Redirected] else None
         if smallest or wrong or moved:

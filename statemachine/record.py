@@ -28,7 +28,6 @@ from statemachine.elements import (
     AnyElement,
     CommitmentSaid,
     ConversationTold,
-    Key,
     KeyField,
     Stamp,
     Value,
@@ -73,8 +72,10 @@ class Contents:
     by_type: tuple[tuple[type[Any], list[Any]], ...]
     loans: Mapping[str, datetime]
     """When each loan was first named in it."""
-    ids: frozenset[str]
-    keys: frozenset[Key]
+    first: Mapping[str, Any]
+    """The first element of each id."""
+    is_told_otherwise: bool
+    """Whether one id came with different bytes."""
 
 
 class Bucket(Value):
@@ -88,13 +89,16 @@ class Bucket(Value):
     def contents(self) -> Contents:
         by_type: dict[type[Any], list[Any]] = {}
         loans: dict[str, datetime] = {}
+        first: dict[str, Any] = {}
+        told_otherwise = False
         for element in self.elements:
             by_type.setdefault(type(element), []).append(element)
+            known = first.setdefault(element.event_id, element)
+            told_otherwise = told_otherwise or known.digest != element.digest or known.at != element.at
             loan = element.loan_id
             if loan is not None and (loan not in loans or element.at < loans[loan]):
                 loans[loan] = element.at
-        ids = frozenset([e.event_id for e in self.elements])
-        return Contents(tuple(by_type.items()), loans, ids, frozenset([e.key for e in self.elements]))
+        return Contents(tuple(by_type.items()), loans, first, told_otherwise)
 
     @cached_property
     def encoded(self) -> bytes:
