@@ -1,15 +1,15 @@
 """The shapes of what is concluded about a borrower; computed by `state`, never stored as truth, never merged back.
 
 Fields bear the names of the API and go out as they are. Money is a `Decimal` with its currency's decimals; times are aware and
-in UTC; dates are plain dates. They are named tuples because hundreds are made whenever a state is derived, and a frozen
-dataclass takes three times as long to make.
+in UTC; dates are plain dates.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Status = Literal["open", "paid", "closed", "unknown"]
 PromiseOutcome = Literal["open", "kept", "partly_kept", "broken", "retracted", "replaced"]
@@ -17,7 +17,8 @@ STAGES = ("empty", "negotiation", "committed", "reminded", "link_shared", "paid"
 """The journey as ops sees it; an answer's stage is the last of these that holds (API 5)."""
 
 
-class Promise(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Promise:
     """A commitment in a cycle (API 6, 7). Two or more candidates and no value: unsettled, to be read back."""
 
     promise_id: str
@@ -41,7 +42,8 @@ class Promise(NamedTuple):
     replaced_by: str | None = None
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Evidence:
     event_id: str
     at: datetime
     channel: str | None
@@ -49,7 +51,8 @@ class Evidence(NamedTuple):
     outcome: str | None
 
 
-class Flag(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Flag:
     value: bool
     evidence: Evidence | None
 
@@ -57,7 +60,8 @@ class Flag(NamedTuple):
 NOT_YET = Flag(False, None)
 
 
-class Claim(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Claim:
     """ "I have paid": to be checked before asking again, never a payment."""
 
     amount: Decimal | None
@@ -70,7 +74,8 @@ class Claim(NamedTuple):
     at: datetime
 
 
-class Callback(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Callback:
     at: datetime | None
     at_said: str | None
     quote: str | None
@@ -78,7 +83,8 @@ class Callback(NamedTuple):
     conversation_id: str
 
 
-class Payment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Payment:
     payment_ref: str
     event_id: str
     at: datetime
@@ -95,7 +101,8 @@ CYCLE_TERMS = (
 )  # fmt: skip
 
 
-class Cycle(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Cycle:
     """One due of one loan, or an implicit one before any opening: then `cycle_id` is null."""
 
     cycle_id: str | None
@@ -150,7 +157,8 @@ class Cycle(NamedTuple):
         return self.promise is not None and self.promise.outcome in ("open", "partly_kept") and not self.promise.overdue
 
 
-class Identity(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Identity:
     holds: bool
     verified_at: datetime | None
     expires_at: datetime | None
@@ -161,14 +169,16 @@ class Identity(NamedTuple):
 NO_IDENTITY = Identity(False, None, None, None, None)
 
 
-class KnownIdentifier(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KnownIdentifier:
     kind: str
     value: str
     verified_at: datetime | None
     expires_at: datetime | None
 
 
-class Hold(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Hold:
     kind: str
     reason: str | None
     loan_id: str | None
@@ -176,13 +186,15 @@ class Hold(NamedTuple):
     until: datetime | None
 
 
-class OptOut(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OptOut:
     channel: str
     purpose: str
     at: datetime
 
 
-class KnownFact(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KnownFact:
     fact_id: str
     kind: str
     text: str
@@ -196,7 +208,8 @@ class KnownFact(NamedTuple):
     grounding: str = "unchecked"
 
 
-class Conversation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Conversation:
     """A conversation by its highest revision; `prose` while it is among the newest that are kept in words."""
 
     channel: str
@@ -221,7 +234,8 @@ class Conversation(NamedTuple):
     cycle_id: str | None
 
 
-class StartedConversation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StartedConversation:
     """Begun, and no summary has followed."""
 
     channel: str

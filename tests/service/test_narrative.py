@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import permutations
@@ -588,7 +588,7 @@ OVER: dict[str, tuple[Entry, ...]] = {
 @pytest.mark.parametrize("status", [*OVER, "unknown"])
 def test_in_a_cycle_that_is_over_it_says_so_and_asks_for_nothing(status: str) -> None:
     state, cycle, now = state_of(OVER.get(status, OVER["paid"]), hours=24 * 9)
-    cycle = cycle._replace(status=status)  # type: ignore[arg-type]
+    cycle = replace(cycle, status=status)  # type: ignore[arg-type]
     text = narrative(state, cycle, now=now).text
     assert "nothing is asked for" in text.splitlines()[0]
     assert "Promise: " in text
@@ -641,8 +641,8 @@ def test_a_value_that_was_true_only_when_read_is_in_no_fact() -> None:
     }
     assert "c" in {w.conversation_id for w in said.withheld}
     state, cycle, now = state_of([event("fact.stated", 0, kind="goal", text="buy a scooter")])
-    live = state.facts[0]._replace(kind="balance", volatility="live")
-    assert "scooter" not in narrative(dataclasses.replace(state, facts=(live,)), cycle, now=now).text
+    live = replace(state.facts[0], kind="balance", volatility="live")
+    assert "scooter" not in narrative(replace(state, facts=(live,)), cycle, now=now).text
 
 
 def test_facts_without_room_are_counted() -> None:
@@ -810,7 +810,8 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
     """Everything a record can hold at its largest, and more."""
     state, cycle, now = state_of(STORY)
     money = Decimal("999999999999999999.99")
-    one = cycle.promise._replace(  # type: ignore[union-attr]
+    one = replace(
+        cycle.promise,  # type: ignore[type-var]
         amount=None,
         due_date=None,
         amount_candidates=(Decimal("999999999.99"),) * 9,
@@ -821,15 +822,16 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
     )
     assert isinstance(one, Promise)
     payment = state_of([opened(), paid(1, 1)])[1].payments[0]
-    reversed_ = payment._replace(amount=money, received=money / 2)
-    foreign = reversed_._replace(currency="NGN")
+    reversed_ = replace(payment, amount=money, received=money / 2)
+    foreign = replace(reversed_, currency="NGN")
     history = tuple(
-        one._replace(outcome=outcome, replaced_at=T, replaced_by="whatsapp:x", due_date=DUE + timedelta(days=n))
+        replace(one, outcome=outcome, replaced_at=T, replaced_by="whatsapp:x", due_date=DUE + timedelta(days=n))
         for n in range(64)
         for outcome in ("broken", "replaced", "retracted")
     )
-    cycle = cycle._replace(
-        promise=one._replace(outcome="partly_kept"),
+    cycle = replace(
+        cycle,
+        promise=replace(one, outcome="partly_kept"),
         counter_proposals=(one,) * 64,
         history=history,
         payments=(reversed_, foreign),
@@ -838,7 +840,7 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
         outstanding=money,
         payment_claim=Claim(money, "INR", DUE, LONG, LONG, "whatsapp", "c", T),
         broken_at=(T - timedelta(days=1),) * 64,
-        reminded=cycle.reminded._replace(value=False, evidence=None),
+        reminded=replace(cycle.reminded, value=False, evidence=None),
         attempted_at={},
         reports=(),
     )
@@ -858,7 +860,7 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
         KnownFact(f"f-{n}", "income_day", f"{n} {LONG}", "borrower", "inferred", "stable", T, None, ID)
         for n in range(99)
     )
-    state = dataclasses.replace(
+    state = replace(
         state,
         loans=tuple(f"{n}{ID}" for n in range(64)),
         holds=holds,
@@ -876,7 +878,7 @@ def largest() -> tuple[BorrowerState, Cycle, datetime]:
 def test_the_largest_record_there_can_be_fits_and_its_structure_is_whole(on_hold: bool) -> None:
     state, cycle, now = largest()
     if not on_hold:
-        state = dataclasses.replace(state, holds=())
+        state = replace(state, holds=())
     text = narrative(state, cycle, now=now).text
     assert len(text) <= NARRATIVE_CHARACTERS
     for needed in (
@@ -1026,7 +1028,7 @@ def test_the_previous_step_of_an_overdue_and_of_a_broken_promise() -> None:
 
 def test_a_loan_that_the_record_does_not_know_has_no_step() -> None:
     state, cycle, now = state_of(STORY)
-    other = state_of([])[1]._replace(loan_id="LN-none")
+    other = replace(state_of([])[1], loan_id="LN-none")
     assert previous_step(state, other, now=now).startswith("No earlier step is known of this loan and cycle;")
     assert cycle.promise is not None
 
@@ -1057,8 +1059,8 @@ def live_summaries(draw: st.DrawFn) -> Entry:
 
 def values(thing: object) -> Iterator[object]:
     """All values in a conclusion, however deep."""
-    if dataclasses.is_dataclass(thing):
-        for field in dataclasses.fields(thing):
+    if is_dataclass(thing):
+        for field in fields(thing):
             if field.name != "calendar":
                 yield from values(getattr(thing, field.name))
     elif isinstance(thing, tuple | list):
