@@ -72,24 +72,45 @@ def read_answer(content: object) -> Reading:
     Unreadable: no text, no object with a `state`, a `state` that is no text, an object cut off or not JSON, a list of
     objects, or two objects (or one key twice) that name different states. Other objects and fields are ignored.
     """
-    if not isinstance(content, str) or len(content) > ANSWER_CHARACTERS_MAX:
-        return _UNREADABLE
+    state, why = explained(content)
+    return (state, None) if why is None else _UNREADABLE
+
+
+Why = Literal[
+    "no_text", "too_long", "no_object", "a_list", "no_state", "wrong_type", "cut_off", "not_json", "stated_twice"
+]
+"""In which way an answer cannot be read, for whoever looks after a model."""
+
+
+def explained(content: object) -> tuple[str | None, Why | None]:
+    """As `read_answer`: a proposed state's text and None, or None and in which way it cannot be read."""
+    if not isinstance(content, str):
+        return None, "no_text"
+    if len(content) > ANSWER_CHARACTERS_MAX:
+        return None, "too_long"
     states: dict[str, str] = {}
+    why: Why = "no_object"
     place = 0
     while opener := _OPENS_JSON.search(content, place):
         try:
             value, place = _DECODER.raw_decode(content, opener.start())
+        except _StatedTwice:
+            return None, "stated_twice"
+        except json.JSONDecodeError as fault:
+            is_cut = fault.msg.startswith("Unterminated string") or fault.pos >= len(content.rstrip())
+            return None, "cut_off" if is_cut else "not_json"
         except (ValueError, RecursionError):
-            return _UNREADABLE
+            return None, "not_json"
         if not isinstance(value, dict):
-            return _UNREADABLE
+            return None, "a_list"
         if "state" not in value:
+            why = "no_state"
             continue
         if not isinstance(value["state"], str):
-            return _UNREADABLE
+            return None, "wrong_type"
         states.setdefault(value["state"].strip().casefold(), value["state"])
     if len(states) != 1:
-        return _UNREADABLE
+        return None, "stated_twice" if states else why
     return _presentable(*states.values()), None
 
 
@@ -97,11 +118,15 @@ _OPENS_JSON: Final = re.compile(r'\{\s*["}]|\[\s*[\[{]')
 """Braces of a sentence ("{like this}") are not meant; a brace and a quote are, and then must be whole."""
 
 
+class _StatedTwice(ValueError):
+    """A key with two values."""
+
+
 def _one_value_a_key(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if found.setdefault(key, value) != value:
-            raise ValueError("a key with two values")
+            raise _StatedTwice
     return found
 
 

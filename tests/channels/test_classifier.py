@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels import CHANNELS
-from channels.classifier import ANSWER_CHARACTERS_MAX, read_answer, read_proposal, rules_propose
+from channels.classifier import ANSWER_CHARACTERS_MAX, explained, read_answer, read_proposal, rules_propose
 from statemachine.floor import judge
 from statemachine.flow import Flow
 from statemachine.journey import Standing, position
@@ -239,3 +239,30 @@ def test_no_text_breaks_the_reader(content: str) -> None:
     assert (state is None) == (reason == "unreadable")
     if state is not None:
         state.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "no_text"),
+        ('{"state":"reminder"}' + " " * ANSWER_CHARACTERS_MAX, "too_long"),
+        ("The state is reminder.", "no_object"),
+        ("", "no_object"),
+        ('[{"state":"reminder"}]', "a_list"),
+        ('{"answer":{"state":"reminder"}}', "no_state"),
+        ('{"state":["reminder"]}', "wrong_type"),
+        ('{"state":null}', "wrong_type"),
+        ('{"state":"remin', "cut_off"),
+        ('{"state":"reminder"', "cut_off"),
+        ('{"state":"reminder",\n', "cut_off"),
+        ('{"state":"reminder","confidence":NaN}', "not_json"),
+        ('{"state":"reminder",}', "not_json"),
+        ('{"state":"reminder","state":"closing"}', "stated_twice"),
+        ('{"state":"reminder"} or {"state":"payment_link"}', "stated_twice"),
+        ('{"state":"reminder"}', None),
+    ],
+)
+def test_it_is_told_in_which_way_an_answer_cannot_be_read(content: object, why: str | None) -> None:
+    state, told = explained(content)
+    assert told == why
+    assert (state is None) == (why is not None)
