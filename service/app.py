@@ -59,7 +59,9 @@ def application(parts: Parts) -> Api:
         telemetry=telemetry,
     )
     app.state.parts = parts
-    routers = [noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, hooks, docs)]
+    routers = [
+        noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, hooks, docs)
+    ]
     for router in routers:
         app.include_router(router)
     docs.document_keys(app)
