@@ -34,7 +34,8 @@ from statemachine.entries import EVENT_TYPES, Event, Identifier, IdentifierLinke
 if TYPE_CHECKING:
     from service.wiring import Parts
 
-ITEMS_AT_ONCE: Final = 200
+ITEMS_AT_ONCE: Final = 25
+"""In one transaction, and between two turns of everybody else's."""
 UNREADABLE: Final = "@unreadable"
 """The key of a whole body that nothing could be made of."""
 

@@ -76,6 +76,13 @@ class Posting:
     async def borrower(self, borrower: str) -> Answer:
         return await self.api.get(f"/v1/borrowers/{borrower}")
 
+    async def promise(self, borrower: str) -> dict[str, Any]:
+        """The promise in force, as it is concluded."""
+        promise = (await self.api.behind.state(borrower)).cycle_of(None).promise
+        assert promise is not None
+        names = ("amount", "currency", "due_date", "status", "outcome", "overdue")
+        return {name: str(getattr(promise, name)) for name in names}
+
 
 @contextlib.asynccontextmanager
 async def posting(folder: Path, at: datetime = AFTER_ALL, **policy: Any) -> AsyncIterator[Posting]:
