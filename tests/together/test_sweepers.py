@@ -15,7 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.together import broker, postgres
 from tests.together.conftest import Tenant
+from tests.together.fleet import fleet
 from tests.together.model import ModelServer, chosen, wait_for
 from tests.together.service import START_SECONDS, Service, ago, running
 
@@ -97,6 +99,29 @@ def test_sweepers_share_the_work_and_one_that_is_killed_loses_and_doubles_nothin
             made = [by_whom(path) for path in (one.path, two.path, service.folder / "log")]
             assert sum(map(len, made)) <= CHATS
             assert len(set().union(*made)) == sum(map(len, made)), "no chat was finished twice"
+
+
+def test_beside_kafka_a_sweeper_posts_what_writers_elsewhere_merge(tmp_path: Path) -> None:
+    """What is due by itself, and what a read of another channel asks for, though API and sweeper are two processes."""
+    (tmp_path / "kafka").mkdir()
+    with (
+        broker.running(tmp_path / "kafka") as brokers,
+        postgres.running() as server,
+        server.database() as dsn,
+        fleet(tmp_path, brokers.bootstrap, dsn) as service,
+        sweepers(service, "one", "two"),
+    ):
+        acme = Tenant(service, key=service.key())
+        told = {"channel": "whatsapp", "speaker": "borrower", "text": "ok 25 ko 5000 de dungi"}
+        for borrower, minutes in (("B-1", 40), ("B-2", 2)):
+            message = {"message_id": f"m-{borrower}", "conversation_id": f"c-{borrower}", "borrower_id": borrower}
+            acme.event("conversation.message", status=None, occurred_at=ago(minutes=minutes), **told, **message)
+        end = time.monotonic() + ALL_TOLD_SECONDS
+        while not all(acme.resume("voice", borrower_id=borrower)["commitment"] for borrower in ("B-1", "B-2")):
+            assert time.monotonic() < end, [path.read_text()[-1500:] for path in tmp_path.glob("*.log")]
+            time.sleep(0.3)
+        rows = service.rows("SELECT conversation_id, revision FROM journal WHERE type = 'summary' ORDER BY 1")
+        assert [tuple(row) for row in rows] == [("c-B-1", 1), ("c-B-2", 1)]
 
 
 def by_whom(path: Path) -> set[int]:
