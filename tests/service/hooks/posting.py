@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from channels.vendors import VENDORS
+from service.chats.sweeper import Sweeper
 from service.hooks import registry
+from service.summariser import Summariser
 from tests.service.api import Answer, Api, api
 from tests.service.embedded import SECRETS, TENANT
 from tests.vendors import SECRET, Sample, signed
@@ -59,10 +61,8 @@ class Posting:
         await self.api.behind.settled()
 
     async def summarise(self) -> None:
-        """Chats that fell quiet are summarised."""
-        from service.chats.sweeper import Sweeper
-        from service.summariser import Summariser
-
+        """Chats that fell quiet are summarised, a minute later."""
+        self.api.behind.now += timedelta(minutes=1)
         sweeper = Sweeper(self.api.parts, Summariser(None), "test")
         while await sweeper.sweep():
             pass
