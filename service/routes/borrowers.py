@@ -225,6 +225,8 @@ async def get_briefing(call: Call) -> Response:
     one, policy = await known(call, wanted)
     cycle, now = cycle_of(one, wanted.loan_id), call.parts.clock()
     channel = wanted.channel or "voice"
+    if wanted.channel is not None:  # a read for a channel asks for the summary of chats that are open on another
+        await call.parts.chats.open_for(call.tenant, one.borrower_id, channel, now)
     told = narrative(one.state, cycle, now=now) if policy.mode_for(channel, one.borrower_id) == "enabled" else None
     return answered(
         {

@@ -108,6 +108,12 @@ def test_a_read_of_the_same_channel_does_not_hurry_its_own_chat(chat: Chat) -> N
     assert chat.told() == []
 
 
+def test_a_briefing_for_another_channel_asks_for_the_summary_too(chat: Chat) -> None:
+    chat.line("borrower", "ok 25 ko 5000 de dungi")
+    assert "5000 de dungi" not in chat.borrower.briefing("voice")
+    until(lambda: "5000 de dungi" in chat.borrower.briefing("voice"))
+
+
 def test_a_chat_that_ended_is_summarised_in_the_borrowers_words(chat: Chat) -> None:
     chat.line("borrower", "kitna baaki hai?", minutes=4)
     chat.line("agent", "Your outstanding is 12,400.", minutes=3)
