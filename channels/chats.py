@@ -17,7 +17,8 @@ from datetime import date, datetime, timedelta
 from typing import Final, Literal
 
 from channels.messages import ChatMessage
-from statemachine.entries import TEXT_CHARACTERS, ConversationMessage, Turn
+from statemachine.entries import ConversationMessage, Turn
+from statemachine.wire import TEXT_CHARACTERS
 
 LineKind = Literal["said", "edit", "revoke"]
 EDITS_FOLLOWED: Final = 64

@@ -19,7 +19,8 @@ from channels.fields import Unreadable, form_document, json_document
 from channels.identifiers import InvalidIdentifier, canonical
 from channels.messages import ChatMessage
 from channels.signatures import Scheme
-from statemachine.entries import ID_CHARACTERS, Event, Identifier, Summary
+from statemachine.entries import Event, Identifier, Summary
+from statemachine.wire import ID_CHARACTERS
 
 FORM: Final = "application/x-www-form-urlencoded"
 NOBODY: Final = "nobody is named: neither a borrower, nor a loan, nor a number of the other side that can be one"

@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
-from statemachine.entries import ID_CHARACTERS, TEXT_CHARACTERS, YEAR_OF_FILLERS
+from statemachine.wire import ID_CHARACTERS, TEXT_CHARACTERS, YEAR_OF_FILLERS
 
 LAST_YEAR: Final = 2100
 """Behind it lie sentinels and wrong units, not times."""

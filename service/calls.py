@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import edge, strictjson
 from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated, invalid_body, refuse_broken_ids
-from statemachine.entries import Frozen
+from statemachine.wire import Frozen
 
 if TYPE_CHECKING:
     from service.keys import Key

@@ -23,8 +23,8 @@ from service import strictjson
 from service.narrative import previous_step
 from service.policy import Policy
 from statemachine.conclusions import Cycle, Promise
-from statemachine.entries import CHANNELS
 from statemachine.state import BorrowerState
+from statemachine.wire import CHANNELS
 
 ABSENT: Final = "none"
 """What a variable says that has nothing to say: voice platforms' templates take any text for true (DESIGN 10)."""

@@ -37,7 +37,7 @@ from statemachine.elements import (
     Redirected,
     StrangerMet,
 )
-from statemachine.entries import NOBODY_OUTCOMES, STRANGER_OUTCOMES, Summary
+from statemachine.entries import Summary
 from statemachine.forgetting import cleaned
 from statemachine.record import (
     KEPT_ALWAYS,
@@ -50,6 +50,7 @@ from statemachine.record import (
     Tombstone,
 )
 from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, MemoryForgotten
+from statemachine.wire import NOBODY_OUTCOMES, STRANGER_OUTCOMES
 
 ALL_IDENTIFIERS = "*"
 

@@ -30,10 +30,10 @@ from statemachine.elements import (
     ProseTold,
     StrangerMet,
 )
-from statemachine.entries import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
 from statemachine.evidence import Counted, Policy
 from statemachine.record import PROSE_CONVERSATIONS
 from statemachine.volatility import FACT_KINDS, volatility_of
+from statemachine.wire import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
 
 CALLBACK_WITHOUT_TIME_DAYS = 7
 """An appointment whose time nobody could read is shown this long."""

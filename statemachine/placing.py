@@ -19,9 +19,9 @@ from statemachine.elements import (
     PaymentMade,
     PromiseWithdrawn,
 )
-from statemachine.entries import NOBODY_OUTCOMES
 from statemachine.evidence import Counted
 from statemachine.holding import Holding
+from statemachine.wire import NOBODY_OUTCOMES
 
 STEPS_INFORMED = frozenset({"inform", "negotiate", "confirm", "remind", "pay", "close"})
 Paid: TypeAlias = list[tuple[PaymentMade, Payment, list[datetime]]]

@@ -24,8 +24,9 @@ from service.intake.receive import SCOPE_OF
 from service.keys import SCOPES
 from statemachine import elements, record, stamps
 from statemachine.elements import Element, Value
-from statemachine.entries import CHANNELS as NAMES_OF_CHANNELS
-from statemachine.entries import EVENT_TYPES, MESSAGE_OUTCOMES, OUTCOMES, Event, Summary
+from statemachine.entries import EVENT_TYPES, Event, Summary
+from statemachine.wire import CHANNELS as NAMES_OF_CHANNELS
+from statemachine.wire import MESSAGE_OUTCOMES, OUTCOMES
 from tests.work import grows_linearly
 
 ROOT = Path(__file__).parents[1]

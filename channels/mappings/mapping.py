@@ -25,7 +25,7 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from statemachine.entries import MESSAGE_OUTCOMES, OUTCOMES
+from statemachine.wire import MESSAGE_OUTCOMES, OUTCOMES
 
 NAME: Final = re.compile(r"[a-z0-9_]{1,40}")
 _PATH: Final = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)

@@ -17,17 +17,8 @@ from channels import CHANNELS, fields
 from channels.delivery import NOBODY, Delivery, Item, fitting, phone
 from channels.dispositions import Family
 from channels.voice.captured import absent, captured
-from statemachine.entries import (
-    CONTACT_OUTCOMES,
-    STRANGER_OUTCOMES,
-    SUMMARY_CHARACTERS,
-    TURNS,
-    ContactOptedOut,
-    ConversationStarted,
-    Identifier,
-    Summary,
-    Turn,
-)
+from statemachine.entries import ContactOptedOut, ConversationStarted, Identifier, Summary, Turn
+from statemachine.wire import CONTACT_OUTCOMES, STRANGER_OUTCOMES, SUMMARY_CHARACTERS, TURNS
 
 TURNS_LIMIT_CHARACTERS: Final = 400_000
 """Of all turns of a conversation together; the newest are kept."""

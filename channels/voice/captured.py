@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from channels import fields
 from channels.dispositions import Family, family
-from statemachine.entries import OUTCOMES, Callback, Commitment, PaymentClaim
+from statemachine.entries import Callback, Commitment, PaymentClaim
+from statemachine.wire import OUTCOMES
 
 NESTED: Final = ("commitment", "promise", "collections_outcome", "outcome", "result", "analysis")
 """Objects that hold fields of ours, wherever they stand."""

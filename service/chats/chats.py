@@ -28,14 +28,7 @@ from service.errors import AmbiguousIdentifier
 from service.intake.envelope import provisional_id
 from service.policy import Policies, Policy
 from service.secrets import Secrets
-from statemachine.entries import (
-    ConversationEnded,
-    ConversationMessage,
-    CycleOpened,
-    Event,
-    IdentifierLinked,
-    Named,
-)
+from statemachine.entries import ConversationEnded, ConversationMessage, CycleOpened, Event, IdentifierLinked, Named
 
 CLOCK_TOLERANCE: Final = timedelta(minutes=5)
 """What is further ahead counts from its arrival, as everywhere (DESIGN 3)."""

@@ -41,8 +41,9 @@ from service.narrative import narrative, previous_step
 from service.reading import Known
 from service.secrets import CannotOpen
 from service.summariser import Summarised, Summariser
-from statemachine.entries import TURNS, Identifier, Summary
+from statemachine.entries import Identifier, Summary
 from statemachine.record import UnreadableRecord
+from statemachine.wire import TURNS
 
 if TYPE_CHECKING:
     from service.wiring import Parts

@@ -18,19 +18,12 @@ from channels import CHANNELS, said
 from service.errors import FieldError, InvalidBody
 from service.intake.terms import Warnings, settle
 from statemachine.elements import FactSaid
-from statemachine.entries import (
-    CONTACT_OUTCOMES,
-    NOBODY_OUTCOMES,
-    YEAR_OF_FILLERS,
-    Event,
-    Fact,
-    FactStated,
-    Summary,
-)
+from statemachine.entries import Event, Fact, FactStated, Summary
 from statemachine.grounding import folded, judge_fact
 from statemachine.screening import screened
 from statemachine.stamps import Stamps
 from statemachine.volatility import FACT_KINDS, Volatility
+from statemachine.wire import CONTACT_OUTCOMES, NOBODY_OUTCOMES, YEAR_OF_FILLERS
 
 FACTS_COUNTED = 5
 CLOCK_TOLERANCE = timedelta(minutes=5)

@@ -19,12 +19,13 @@ from zoneinfo import ZoneInfo
 
 from channels import said
 from statemachine.elements import CallbackSaid, ClaimSaid
-from statemachine.entries import NOBODY_OUTCOMES, Commitment, PaymentClaim, Summary, Turn, decimal_of
 from statemachine.entries import Callback as CallbackPosted
+from statemachine.entries import Commitment, PaymentClaim, Summary, Turn
 from statemachine.grounding import quote_stands, read_back_seen
 from statemachine.ladder import AMOUNT_MAX, ceiling
 from statemachine.money import CURRENCIES
 from statemachine.stamps import PromiseTerms, Warning
+from statemachine.wire import NOBODY_OUTCOMES, decimal_of
 
 SMALLEST_AMOUNT = Decimal("0.01")
 """What is less than the smallest unit of nearly every currency is no sum that anybody promises."""

@@ -31,11 +31,12 @@ from service.reading import Known
 from service.resuming import merged_within
 from service.strictjson import as_sent
 from statemachine.conclusions import STAGES, Cycle, KnownFact
-from statemachine.entries import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id, Named
+from statemachine.entries import Named
 from statemachine.ladder import RUNGS
 from statemachine.record import UnreadableRecord
 from statemachine.stamps import UnreadableEntry
 from statemachine.state import UnknownLoan as NoSuchLoan
+from statemachine.wire import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id
 
 router = routes("borrowers")
 log = structlog.get_logger("service.routes")

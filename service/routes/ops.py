@@ -19,7 +19,7 @@ from service.chats import rows
 from service.errors import FieldError, InvalidBody, NotFound
 from service.intake.receive import retried
 from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
-from statemachine.entries import Id, Instant
+from statemachine.wire import Id, Instant
 
 router = routes("ops")
 

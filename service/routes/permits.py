@@ -19,7 +19,7 @@ from service.routes.borrowers import cycle_of, path_id, readable
 from service.tables import Permit as PermitRow
 from service.tables import table_of
 from statemachine.contact import contact_of
-from statemachine.entries import Channel, Frozen, Id
+from statemachine.wire import Channel, Frozen, Id
 
 router = routes("permits")
 

@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from service.calls import JSON, Call, call, routes
 from service.resuming import Request, resume
-from statemachine.entries import AnyBorrowerId, Channel, Direction, Frozen, Id, Identifier
+from statemachine.entries import Identifier
+from statemachine.wire import AnyBorrowerId, Channel, Direction, Frozen, Id
 
 router = routes("resume")
 

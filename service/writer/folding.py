@@ -30,7 +30,7 @@ from service.writer.batch import Batch, Cache, Fold, Held, Item, Key, Known
 from service.writer.fence import Fence
 from service.writer.invariants import InvariantBroken, check_kept, check_rungs, has_let_go
 from service.writer.sending import identifier_of, send
-from statemachine.entries import NOBODY_OUTCOMES, CycleOpened, IdentifierLinked, IdentifierUnlinked, Summary
+from statemachine.entries import CycleOpened, IdentifierLinked, IdentifierUnlinked, Summary
 from statemachine.merge import merge
 from statemachine.record import Record
 from statemachine.stamps import (
@@ -39,6 +39,7 @@ from statemachine.stamps import (
     UnreadableEntry,
 )
 from statemachine.state import Rungs, derive, rungs
+from statemachine.wire import NOBODY_OUTCOMES
 
 SLICE_SECONDS: Final = 0.03  # of folding, before other requests have a turn
 MERGE_TRIES: Final = 5

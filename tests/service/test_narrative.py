@@ -22,10 +22,11 @@ from service import narrative as module
 from service.narrative import NARRATIVE_CHARACTERS, Narrative, Withheld, narrative, previous_step, said_in_words
 from statemachine.conclusions import Claim, Conversation, Cycle, Hold, KnownFact, OptOut, Promise, StartedConversation
 from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
-from statemachine.entries import EVENT_TYPES, HOLD_KINDS, NOBODY_OUTCOMES, OUTCOMES, Summary
+from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.merge import merge
 from statemachine.stamps import Entry, PromiseTerms
 from statemachine.state import BorrowerState, derive
+from statemachine.wire import HOLD_KINDS, NOBODY_OUTCOMES, OUTCOMES
 from tests.examples import often
 from tests.statemachine.histories import LATER, NOON, POLICY, empty, entries, hasher, stamped
 

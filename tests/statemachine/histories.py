@@ -13,10 +13,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
-from statemachine.entries import CHANNELS, CONTACT_OUTCOMES, EVENT_TYPES, OUTCOMES, Summary
+from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.forgetting import term_of
 from statemachine.record import Record, Tombstone
 from statemachine.stamps import Entry, MemoryForgotten, PromiseTerms, Stamps
+from statemachine.wire import CHANNELS, CONTACT_OUTCOMES, OUTCOMES
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DUES = (date(2026, 11, 3), date(2026, 11, 6))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statemachine.entries import NOBODY_OUTCOMES, OUTCOMES
 from statemachine.ladder import RUNGS
 from statemachine.merge import join, lift_record, merge
 from statemachine.record import Limits, Record
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, Cycle, derive
+from statemachine.wire import NOBODY_OUTCOMES, OUTCOMES
 from tests.examples import often
 from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, summaries
 
