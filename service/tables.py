@@ -303,7 +303,7 @@ class Chat(_Rows, table=True):
 
     __tablename__ = "chat"
     __table_args__ = (
-        Index("chat_of_borrower", "tenant", "borrower_id"),
+        Index("chat_of_borrower", "tenant", "borrower_id", "last_at"),
         Index("chat_by_time", "tenant", "last_at"),
         Index(
             "chat_to_do",

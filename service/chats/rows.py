@@ -245,7 +245,7 @@ _OPEN: Final = Prepared(
             CHAT.c.last_at > bindparam("quiet_since", type_=CHAT.c.last_at.type),
         ),
     )
-    .order_by(CHAT.c.last_at.desc(), CHAT.c.id)
+    .order_by(CHAT.c.last_at.desc())
     .limit(bindparam("most"))
 )
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from service import keys, resumes
+from service.chats import rows as chats
 from service.database import migrate
 from service.intake import table_log
 from service.prepared import OfList, Prepared
 from service.records import aside, beside, borrower, journal, operations, saving
 from service.writer import fence
 
-MODULES = (keys, aside, beside, borrower, journal, operations, saving, resumes, table_log, fence)
+MODULES = (keys, chats, aside, beside, borrower, journal, operations, saving, resumes, table_log, fence)
 SMALL = ("intake_head", "writer_partition")
 """Tables with a row for each partition."""
 

@@ -39,7 +39,7 @@ def upgrade() -> None:
         sa.Column("claimed_by", TEXT),
         sa.Column("claimed_until", TIME),
     )
-    op.create_index("chat_of_borrower", "chat", ["tenant", "borrower_id"])
+    op.create_index("chat_of_borrower", "chat", ["tenant", "borrower_id", "last_at"])
     op.create_index("chat_by_time", "chat", ["tenant", "last_at"])
     waiting = sa.text("try_at IS NOT NULL")
     op.create_index("chat_to_do", "chat", ["try_at"], sqlite_where=waiting, postgresql_where=waiting)
