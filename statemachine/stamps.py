@@ -3,8 +3,8 @@
 Stamps are what needed a clock, a policy, a look-up or an understanding of words: when it arrived, when it took effect, whose
 it is, what it promised. No later step computes them again, so a replay of the log gives the same record on any day.
 
-Three bodies are ours alone and can not be posted: a provisional record that turned out to be somebody's, the evidence that
-it sends there, and a forget request.
+Four bodies are ours alone and can not be posted: a provisional record that turned out to be somebody's, the evidence that
+it sends there, a forget request, and what became of a decision.
 """
 
 from __future__ import annotations
@@ -101,13 +101,29 @@ class MemoryForgotten(Value):
     type: Literal["memory.forgotten"]
 
 
-Internal: TypeAlias = BorrowerRedirected | EvidenceJoined | MemoryForgotten
+class DecisionChanged(Value):
+    """A decision that was taken, went stale or was replaced (DESIGN 12). It is no evidence: the record has a new version, so
+    that nothing made from the one before is used, and no other bytes."""
+
+    decision_id: str
+    decision_version: str
+    entity: str | None = None
+    event_id: str
+    observed_version: str | None = None
+    source: str
+    status: Literal["active", "stale", "superseded"]
+    superseded_by: str | None = None
+    type: Literal["decision.changed"]
+
+
+Internal: TypeAlias = BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged
 INTERNAL_TYPES: dict[str, type[Value]] = {
     "borrower.redirected": BorrowerRedirected,
+    "decision.changed": DecisionChanged,
     "evidence.joined": EvidenceJoined,
     "memory.forgotten": MemoryForgotten,
 }
-Body: TypeAlias = Summary | Event | BorrowerRedirected | EvidenceJoined | MemoryForgotten
+Body: TypeAlias = Summary | Event | BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged
 
 
 class UnreadableEntry(ValueError):
