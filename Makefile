@@ -4,10 +4,11 @@ BIN := .venv/bin
 # Compiled once and not at each start: tests start many processes of the service.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup setup-dev run test check bench lock format clean
+.PHONY: setup setup-dev setup-agents run test check bench lock format clean
 
 setup: .venv/.installed
 setup-dev: .venv/.installed-dev
+setup-agents: .venv/.installed-agents
 
 .venv/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %s" % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -20,6 +21,11 @@ setup-dev: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	touch $@
 
+# What agents of voice platforms are built with, for the tests that start one; nothing of the service needs it.
+.venv/.installed-agents: requirements-agents.lock .venv/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-agents.lock
+	touch $@
+
 run: setup
 	$(BIN)/borrower-memory demo --stay
 
@@ -30,7 +36,7 @@ check: setup-dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 -rs -m "not process and not benchmark"
 
-test: check
+test: check setup-agents
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m process
 
 bench: setup-dev
@@ -43,6 +49,7 @@ format: setup-dev
 lock: setup-dev
 	$(BIN)/uv pip compile pyproject.toml --universal --group build --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --group build --group dev -c requirements.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml --universal --group agents -c requirements.lock -c requirements-dev.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-agents.lock
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
