@@ -357,6 +357,8 @@ class ChatLine(_Rows, table=True):
     tenant: str = Field(primary_key=True)
     chat: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
     line: str = Field(primary_key=True)
+    about: str
+    """A keyed hash of the message that it tells or changes."""
     at: datetime
     body: bytes
 

@@ -62,23 +62,22 @@ class Chats:
         policy = self._policies.for_tenant(tenant)
         quiet = timedelta(minutes=policy.quiet_minutes)
         now = self._clock()
-        named = [(message, self._named(message)) for message in messages]
-        whose = [(message, who, naming.called(who.borrower_id, who.identifier, who.loan_id, policy))
-                 for message, who in named]  # fmt: skip
+        told = [(message, *self._called(message, policy), self._sealed(line_of(message), now)) for message in messages]
 
         def add(conn: Connection) -> int:
+            chats: dict[tuple[str, str, str], rows.Told] = {}
             count = 0
-            for message, who, called in sorted(whose, key=lambda each: each[0].at):
+            for message, who, called, line in sorted(told, key=lambda each: each[3].at):
                 borrower_id = self._borrower(conn, tenant, called)
-                line = self._sealed(line_of(message), now)
-                conversation = message.conversation_id or rows.conversation_at(
-                    conn, tenant, message.channel, borrower_id, [line.line], line.at, quiet
-                )
+                conversation = message.conversation_id
                 if conversation is None:
-                    conversation = self._new_conversation(tenant, message, borrower_id, line.at)
-                told = rows.Told(tenant, message.channel, conversation, borrower_id, _json(who, None), [line])
-                count += rows.take(conn, told, now, quiet)
-            return count
+                    conversation = self._session(conn, tenant, message, borrower_id, line, quiet)
+                    one = rows.Told(tenant, message.channel, conversation, borrower_id, _json(who, None), [line])
+                    count += rows.take(conn, one, now, quiet)
+                    continue
+                empty = rows.Told(tenant, message.channel, conversation, borrower_id, _json(who, None), [])
+                chats.setdefault((message.channel, conversation, borrower_id), empty).lines.append(line)
+            return count + sum(rows.take(conn, one, now, quiet) for one in chats.values())
 
         return await self._database.write(add)
 
@@ -134,10 +133,12 @@ class Chats:
         return None
 
     @staticmethod
-    def _named(message: ChatMessage) -> Named:
+    def _called(message: ChatMessage, policy: Policy) -> tuple[Named, naming.Called]:
         identifier = {"kind": message.identifier[0], "value": message.identifier[1]} if message.identifier else None
-        who = {"borrower_id": message.borrower_id, "identifier": identifier, "loan_id": message.loan_id}
-        return Named.model_validate(who)
+        who = Named.model_validate(
+            {"borrower_id": message.borrower_id, "identifier": identifier, "loan_id": message.loan_id}
+        )
+        return who, naming.called(who.borrower_id, who.identifier, who.loan_id, policy)
 
     def _borrower(self, conn: Connection, tenant: str, called: naming.Called) -> str:
         named = naming.find(conn, tenant, called, self._secrets)
@@ -145,8 +146,15 @@ class Chats:
             raise AmbiguousIdentifier(named.candidates)
         return named.borrower_id or named.provisional_id or ""
 
-    def _new_conversation(self, tenant: str, message: ChatMessage, borrower_id: str, at: datetime) -> str:
-        """An id for a session that the messenger has none for: whose it is, hashed, and when it began."""
+    def _session(
+        self, conn: Connection, tenant: str, message: ChatMessage, borrower_id: str, line: rows.Sealed, quiet: timedelta
+    ) -> str:
+        """The conversation of a messenger that has no sessions: one that there is, else a new one, whose id says whose it is
+        (hashed) and when it began."""
+        at = line.at
+        found = rows.conversation_at(conn, tenant, message.channel, borrower_id, line.about, at, quiet)
+        if found is not None:
+            return found
         of = self._secrets.keyed_hash(f"{tenant}\x1f{message.channel}\x1f{borrower_id}", "session")
         return f"{message.provider}-{of[:CONVERSATION_DIGITS]}-{at:%Y%m%dT%H%M%S}"
 
@@ -155,7 +163,10 @@ class Chats:
     def _sealed(self, line: Line, now: datetime) -> rows.Sealed:
         at = _not_ahead(line.at, now)
         name = self._secrets.keyed_hash("\x1f".join(line.says), "chat line")[:LINE_DIGITS]
-        return rows.Sealed(name, at, line.speaker, self._secrets.seal(_line_bytes(line, at)))
+        message = line.message_id if line.kind == "said" else line.replaces or line.message_id
+        about = self._secrets.keyed_hash(f"{line.provider}\x1f{message}", "chat message")[:LINE_DIGITS]
+        body = self._secrets.seal(_line_bytes(line, at))
+        return rows.Sealed(name, about, at, line.speaker, line.kind != "said", body)
 
     def opened(self, body: bytes) -> Line:
         """A stored line. Raises `CannotOpen`."""

@@ -40,8 +40,12 @@ class Sealed:
     """A line as it is stored."""
 
     line: str
+    about: str
+    """A keyed hash of the message that it tells, or changes."""
     at: datetime
     speaker: str
+    is_change: bool
+    """An edit or a revocation: it keeps no chat going."""
     body: bytes
 
 
@@ -54,7 +58,7 @@ class Told:
     conversation_id: str
     borrower_id: str
     named: str
-    lines: Sequence[Sealed] = ()
+    lines: list[Sealed]
     ended_at: datetime | None = None
 
 
@@ -96,10 +100,10 @@ def take(conn: Connection, told: Told, now: datetime, quiet: timedelta) -> int:
     row = _row_of(conn, told, now)
     fresh = _added(conn, told, row["id"])
     last, speaker, opened = row["last_at"], row["last_speaker"], row["opened_at"]
-    for line in fresh:
-        if opened is None or line.at >= last:
+    for line in sorted(fresh, key=lambda line: line.is_change):
+        if opened is None or (line.at >= last and not line.is_change):
             last, speaker = line.at, line.speaker
-        opened = line.at if opened is None else min(opened, line.at)
+        opened = line.at if opened is None else opened if line.is_change else min(opened, line.at)
     ended = max([at for at in (row["ended_at"], told.ended_at) if at is not None], default=None)
     if not fresh and ended == row["ended_at"]:
         return 0
@@ -177,16 +181,18 @@ def _added(conn: Connection, told: Told, chat: int) -> list[Sealed]:
             conn.execute(update(LINE).where(*its, LINE.c.line == line.line).values(at=line.at, body=line.body))
     if fresh:
         of = {"tenant": told.tenant, "chat": chat}
-        conn.execute(insert(LINE), [{**of, "line": s.line, "at": s.at, "body": s.body} for s in fresh.values()])
+        conn.execute(
+            insert(LINE), [{**of, "line": s.line, "about": s.about, "at": s.at, "body": s.body} for s in fresh.values()]
+        )
     return list(fresh.values())
 
 
 def conversation_at(
-    conn: Connection, tenant: str, channel: str, borrower_id: str, lines: Sequence[str], at: datetime, quiet: timedelta
+    conn: Connection, tenant: str, channel: str, borrower_id: str, about: str, at: datetime, quiet: timedelta
 ) -> str | None:
-    """Of a messenger without sessions: the conversation that has one of these lines, or that a line of then belongs to."""
+    """Of a messenger without sessions: the conversation that has a line about this message, or that a line of then joins."""
     its = (CHAT.c.tenant == tenant, CHAT.c.channel == channel, CHAT.c.borrower_id == borrower_id)
-    told = select(LINE.c.chat).where(LINE.c.tenant == tenant, LINE.c.chat == CHAT.c.id, LINE.c.line.in_(lines)).exists()
+    told = select(LINE.c.chat).where(LINE.c.tenant == tenant, LINE.c.chat == CHAT.c.id, LINE.c.about == about).exists()
     again = select(CHAT.c.conversation_id).where(*its, told).order_by(CHAT.c.id).limit(1)
     found: str | None = conn.execute(again).scalar()
     if found is not None:

@@ -100,6 +100,18 @@ async def test_a_messenger_without_sessions_has_a_chat_for_each_time_it_is_not_q
     assert PHONE.strip("+") not in f"{first} {second}".replace(f'"{PHONE}"', "")
 
 
+async def test_a_message_that_is_revoked_long_after_is_withheld_where_it_was_written(
+    store: Embedded, chats: Chats
+) -> None:
+    told = {"conversation_id": None}
+    await chats.take(TENANT, [wrote("m-1", minutes=300, **told), wrote("m-2", minutes=10, **told)])
+    await chats.take(TENANT, [wrote("m-9", "", minutes=5, kind="revoke", replaces="m-1", **told)])
+    first, second = await chat_rows(store)
+    assert (first["changes"], second["changes"]) == (2, 1)
+    assert first["last_at"] == at(300), "a change keeps no chat going"
+    assert first["due_at"] == at(300) + QUIET
+
+
 async def test_a_number_that_two_share_is_nobodys_chat(store: Embedded, chats: Chats) -> None:
     await store.post(linked("l-1", "B-1"), linked("l-2", "B-2"))
     with pytest.raises(AmbiguousIdentifier):

@@ -51,6 +51,7 @@ def upgrade() -> None:
         sa.Column("tenant", TEXT, nullable=False),
         sa.Column("chat", sa.BigInteger(), nullable=False),
         sa.Column("line", TEXT, nullable=False),
+        sa.Column("about", TEXT, nullable=False),
         sa.Column("at", TIME, nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "chat", "line"),
