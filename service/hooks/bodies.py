@@ -105,6 +105,16 @@ def purge(connection: Connection, tenant: str, before: datetime) -> int:
     return len(ids)
 
 
+def forget(connection: Connection, tenant: str, borrower_ids: Sequence[str]) -> int:
+    """Takes away every body that was read to its end and told of one of these borrowers; how many went.
+
+    A body may tell of others too: what it told of them is in their records, and only its bytes go.
+    """
+    told_by = select(ITEM.c.body_id).where(ITEM.c.tenant == tenant, ITEM.c.borrower_id.in_(list(borrower_ids)))
+    gone = delete(BODY).where(BODY.c.tenant == tenant, BODY.c.is_done.is_(True), BODY.c.id.in_(told_by))
+    return connection.execute(gone).rowcount
+
+
 # -- items --------------------------------------------------------------------------------------------------------------
 
 

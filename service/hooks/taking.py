@@ -154,6 +154,18 @@ def _prepare(conn: Connection, parts: Parts, tenant: str, work: Sequence[_Work])
             _of_message(conn, tenant, one, one.item.status)
         elif one.item.moved is not None:
             _of_person(conn, parts, tenant, one, one.item.moved)
+        if one.item.messages:
+            one.borrower_id = _whose(conn, parts, tenant, one.item.messages[0])
+
+
+def _whose(conn: Connection, parts: Parts, tenant: str, message: ChatMessage) -> str | None:
+    """Whose message it is, provisional ids included: so that a forget finds the body that it came in."""
+    try:
+        called = naming.called(None, _identifier(message.identifier), None, parts.policies.for_tenant(tenant))
+    except InvalidBody:
+        return None
+    named = naming.find(conn, tenant, called, parts.secrets)
+    return named.borrower_id or named.provisional_id
 
 
 def _of_message(conn: Connection, tenant: str, one: _Work, status: Status) -> None:

@@ -115,6 +115,19 @@ async def test_a_changed_number_is_linked_and_the_old_one_unlinked(tmp_path: Pat
         assert "phone:+919000000202" not in state.identities, "linked, and not verified"
 
 
+async def test_the_bodies_that_told_of_a_borrower_can_be_forgotten(tmp_path: Path) -> None:
+    async with posting(tmp_path) as vendor:
+        await known(vendor)
+        hook = await vendor.hook("whatsapp", "meta")
+        await vendor.raw(hook, json.dumps(meta(message(id="wamid.1"))).encode())
+        await vendor.raw(hook, json.dumps(meta(message(id="wamid.2", **{"from": "919000000303"}))).encode())
+        told = status("read", biz_opaque_callback_data="reminder:LN-1:2026-11")
+        await vendor.raw(hook, json.dumps(told).encode())
+        database = vendor.api.parts.database
+        assert await database.write(lambda c: bodies.forget(c, "acme", ["B-1", "B-2"])) == 2
+        assert await database.read(lambda c: c.exec_driver_sql("SELECT count(*) FROM hook_body").scalar()) == 1
+
+
 async def test_a_stop_in_a_batchs_tail_stops_us(tmp_path: Path) -> None:
     async with posting(tmp_path) as vendor:
         await known(vendor)
