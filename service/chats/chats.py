@@ -13,6 +13,7 @@ import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
@@ -32,10 +33,22 @@ from statemachine.entries import ConversationEnded, ConversationMessage, CycleOp
 
 CLOCK_TOLERANCE: Final = timedelta(minutes=5)
 """What is further ahead counts from its arrival, as everywhere (DESIGN 3)."""
+MESSAGES_AT_ONCE: Final = 20
+"""In one transaction: others have a turn in between."""
 LINE_DIGITS: Final = 32
 CONVERSATION_DIGITS: Final = 12
 
 log = structlog.get_logger("service.chats")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A messenger's message on its way: who it is of, as it names them and as that was resolved, and its line."""
+
+    message: ChatMessage
+    named: str
+    borrower_id: str
+    line: rows.Sealed
 
 
 class Chats:
@@ -62,24 +75,36 @@ class Chats:
         policy = self._policies.for_tenant(tenant)
         quiet = timedelta(minutes=policy.quiet_minutes)
         now = self._clock()
-        told = [(message, *self._called(message, policy), self._sealed(line_of(message), now)) for message in messages]
+        called = [(message, *self._called(message, policy)) for message in messages]
+        whose = await self._database.read(lambda conn: [self._borrower(conn, tenant, named) for _, _, named in called])
+        told = [
+            _Message(message, _json(who, None), borrower_id, self._sealed(line_of(message), now))
+            for (message, who, _), borrower_id in zip(called, whose, strict=True)
+        ]
+        told.sort(key=lambda one: one.line.at)
+        count = 0
+        for start in range(0, len(told), MESSAGES_AT_ONCE):
+            some = told[start : start + MESSAGES_AT_ONCE]
+            count += await self._database.write(lambda conn, some=some: self._taken(conn, tenant, some, now, quiet))  # type: ignore[misc]
+        return count
 
-        def add(conn: Connection) -> int:
-            chats: dict[tuple[str, str, str], rows.Told] = {}
-            count = 0
-            for message, who, called, line in sorted(told, key=lambda each: each[3].at):
-                borrower_id = self._borrower(conn, tenant, called)
-                conversation = message.conversation_id
-                if conversation is None:
-                    conversation = self._session(conn, tenant, message, borrower_id, line, quiet)
-                    one = rows.Told(tenant, message.channel, conversation, borrower_id, _json(who, None), [line])
-                    count += rows.take(conn, one, now, quiet)
-                    continue
-                empty = rows.Told(tenant, message.channel, conversation, borrower_id, _json(who, None), [])
-                chats.setdefault((message.channel, conversation, borrower_id), empty).lines.append(line)
-            return count + sum(rows.take(conn, one, now, quiet) for one in chats.values())
-
-        return await self._database.write(add)
+    def _taken(
+        self, conn: Connection, tenant: str, messages: Sequence[_Message], now: datetime, quiet: timedelta
+    ) -> int:
+        """How many were new. Lines of one conversation that has an id go together."""
+        chats: dict[tuple[str, str, str], rows.Told] = {}
+        count = 0
+        for one in messages:
+            message, line = one.message, one.line
+            conversation = message.conversation_id
+            if conversation is None:
+                conversation = self._session(conn, tenant, message, one.borrower_id, line, quiet)
+                chat = rows.Told(tenant, message.channel, conversation, one.borrower_id, one.named, [line])
+                count += rows.take(conn, chat, now, quiet)
+                continue
+            empty = rows.Told(tenant, message.channel, conversation, one.borrower_id, one.named, [])
+            chats.setdefault((message.channel, conversation, one.borrower_id), empty).lines.append(line)
+        return count + sum(rows.take(conn, chat, now, quiet) for chat in chats.values())
 
     async def told(self, tenant: str, events: Sequence[tuple[Event, str]]) -> None:
         """Events that were made durable, each with the borrower it is of: those of a chat are taken, and a link moves chats.

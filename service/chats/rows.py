@@ -92,6 +92,38 @@ class Stored:
     lines: Sequence[bytes]
 
 
+# What every line costs, prepared: a batch of a messenger has thousands.
+_SAME: Final = Prepared(
+    select(CHAT)
+    .where(
+        CHAT.c.tenant == bindparam("of_tenant"),
+        CHAT.c.channel == bindparam("of_channel"),
+        CHAT.c.conversation_id == bindparam("of_conversation"),
+    )
+    .order_by(CHAT.c.borrower_id)
+    .limit(CANDIDATES)
+    .with_for_update()
+)
+_COLUMNS: Final = tuple(CHAT.c.keys())
+_ADD_LINE: Final = Prepared(insert(LINE))
+_MOVED: Final = (
+    "last_at",
+    "last_speaker",
+    "opened_at",
+    "ended_at",
+    "changes",
+    "due_at",
+    "try_at",
+    "tries",
+    "last_reason",
+)
+_MOVE: Final = Prepared(
+    update(CHAT)
+    .where(CHAT.c.id == bindparam("of_id"))
+    .values({name: bindparam(f"new_{name}", type_=CHAT.c[name].type) for name in _MOVED})
+)
+
+
 # -- taking in ----------------------------------------------------------------------------------------------------------
 
 
@@ -113,9 +145,8 @@ def take(conn: Connection, told: Told, now: datetime, quiet: timedelta) -> int:
         due, try_at = row["due_at"], row["try_at"]
     values: dict[str, Any] = {"last_at": last, "last_speaker": speaker, "opened_at": opened, "ended_at": ended}
     values |= {"changes": changes, "due_at": due, "try_at": try_at}
-    if fresh:
-        values |= {"tries": 0, "last_reason": None}
-    conn.execute(update(CHAT).where(CHAT.c.id == row["id"]).values(values))
+    values |= {"tries": 0, "last_reason": None} if fresh else {name: row[name] for name in ("tries", "last_reason")}
+    _MOVE.run(conn, of_id=row["id"], **{f"new_{name}": value for name, value in values.items()})
     return len(fresh)
 
 
@@ -129,12 +160,9 @@ def due_times(
     return due, max(due, now + timedelta(seconds=SETTLE_SECONDS))
 
 
-def _row_of(conn: Connection, told: Told, now: datetime) -> RowMapping:
+def _row_of(conn: Connection, told: Told, now: datetime) -> dict[str, Any]:
     """The chat's row, locked; made when there is none. One that is known under a provisional borrower is the same chat."""
-    its = (CHAT.c.tenant == told.tenant, CHAT.c.channel == told.channel)
-    same = (*its, CHAT.c.conversation_id == told.conversation_id)
-    rows = conn.execute(select(CHAT).where(*same).order_by(CHAT.c.id).limit(CANDIDATES).with_for_update()).mappings()
-    known = {row["borrower_id"]: row for row in rows}
+    known = _known(conn, told)
     found = known.get(told.borrower_id)
     if found is None:
         provisional = [row for id_, row in known.items() if id_.startswith("~")]
@@ -160,8 +188,14 @@ def _row_of(conn: Connection, told: Told, now: datetime) -> RowMapping:
         "fence": 0,
     }
     conn.execute(insert(CHAT).values(fresh))
-    of_borrower = CHAT.c.borrower_id == told.borrower_id
-    return conn.execute(select(CHAT).where(*same, of_borrower).with_for_update()).mappings().one()
+    return _known(conn, told)[told.borrower_id]
+
+
+def _known(conn: Connection, told: Told) -> dict[str, dict[str, Any]]:
+    """The chats of this conversation's id, locked, by their borrowers."""
+    of = {"of_tenant": told.tenant, "of_channel": told.channel, "of_conversation": told.conversation_id}
+    found = (dict(zip(_COLUMNS, row, strict=True)) for row in _SAME.rows(conn, **of))
+    return {row["borrower_id"]: row for row in found}
 
 
 def _added(conn: Connection, told: Told, chat: int) -> list[Sealed]:
@@ -181,8 +215,8 @@ def _added(conn: Connection, told: Told, chat: int) -> list[Sealed]:
             conn.execute(update(LINE).where(*its, LINE.c.line == line.line).values(at=line.at, body=line.body))
     if fresh:
         of = {"tenant": told.tenant, "chat": chat}
-        conn.execute(
-            insert(LINE), [{**of, "line": s.line, "about": s.about, "at": s.at, "body": s.body} for s in fresh.values()]
+        _ADD_LINE.run_each(
+            conn, [{**of, "line": s.line, "about": s.about, "at": s.at, "body": s.body} for s in fresh.values()]
         )
     return list(fresh.values())
 
