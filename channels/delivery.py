@@ -94,6 +94,11 @@ class Item:
     aside: str | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the vendor is told that it was received: all but parts of a body that are no thing by themselves."""
+        return self.ignored is None or not self.key.startswith("@")
+
 
 @dataclass(frozen=True, slots=True)
 class CallStart:

@@ -21,6 +21,7 @@ from statemachine.entries import ContactOptedIn, ContactOptedOut, Identifier
 
 CHANNEL: Final = "whatsapp"
 _OURS: Final = re.compile(r"(reminder|link):([^:\s]{1,128}):([^:\s]{1,128})")
+_INTERNAL: Final = re.compile(r"[^\s@:]+@[A-Za-z0-9.-]+|\d{15,30}", re.ASCII)
 _PURPOSES: Final = {"reminder": "reminder.sent", "link": "payment_link.shared"}
 
 
@@ -46,10 +47,22 @@ class Said:
 
 
 def people(delivery: Delivery, number: object, bsuid: object = None) -> tuple[tuple[str, str], ...]:
-    """The identifiers of one person: the number where it can be one and is not ours, then the business-scoped id."""
+    """The identifiers of one person: the number where it can be one and is not ours, then the business-scoped id.
+
+    An internal id of the messenger in the number's place is no number (DESIGN 7), and known as what it is.
+    """
     found = phone(number, delivery)
     scoped = fields.an_id(bsuid)
-    return ((("phone", found.value),) if found else ()) + ((("bsuid", scoped),) if scoped else ())
+    internal = (
+        fields.an_id(number)
+        if found is None and isinstance(number, str) and _INTERNAL.fullmatch(number.strip())
+        else None
+    )
+    return (
+        ((("phone", found.value),) if found else ())
+        + ((("messenger", internal),) if internal else ())
+        + ((("bsuid", scoped),) if scoped else ())
+    )
 
 
 def item(said: Said) -> Item:

@@ -177,7 +177,7 @@ async def _stored(parts: Parts, hook: Hook, vendor: Vendor, delivery: Delivery) 
     body_id = await parts.database.write(lambda conn: bodies.add(conn, **row))
     items = await _items(vendor, delivery)
     parts.hook_worker.hand(body_id, items if len(delivery.body) <= INLINE_BYTES else None)
-    return answered({"received": sum(item.ignored is None for item in items or ())})
+    return answered({"received": sum(item.is_counted for item in items or ())})
 
 
 async def _items(vendor: Vendor, delivery: Delivery) -> list[Item] | None:

@@ -34,7 +34,7 @@ def parse(delivery: Delivery) -> list[Item]:
 
 def _item(document: Mapping[str, Any], delivery: Delivery) -> Item:
     if "call_id" not in document and "c_id" not in document:
-        return Item(f"{NAME}:?", ignored="no report of a call")
+        return Item(f"@{NAME}", ignored="no report of a call")
     return report(_told(document), delivery)
 
 

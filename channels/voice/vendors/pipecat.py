@@ -24,7 +24,7 @@ def parse(delivery: Delivery) -> list[Item]:
 
 def _item(document: Mapping[str, Any], delivery: Delivery) -> Item:
     if "session_id" not in document:
-        return Item(f"{NAME}:?", ignored="no session summary")
+        return Item(f"@{NAME}", ignored="no session summary")
     return report(_told(document, delivery), delivery)
 
 

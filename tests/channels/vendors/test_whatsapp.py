@@ -103,6 +103,12 @@ def test_a_person_without_a_number_is_known_by_the_scoped_id() -> None:
     assert nobody.aside is not None
 
 
+@pytest.mark.parametrize("internal", ["235085806700001@lid", "235085806700001"])
+def test_an_internal_id_of_the_messenger_is_no_number(internal: str) -> None:
+    told = only(parsed("whatsapp", "meta", meta(message(**{"from": internal}))))
+    assert told.identifier == ("messenger", internal)
+
+
 def test_a_failed_status_without_contacts_is_read() -> None:
     failed = {
         "id": WAMID,
