@@ -13,6 +13,7 @@ import click
 
 FAILED, WRONG_USAGE = 1, 2
 FAILURES = {
+    "channels.mappings.mapping": ("InvalidMapping",),
     "service.database": ("DamagedDatabase", "DatabaseUnavailable", "InUse", "NotMigrated"),
     "service.demo": ("StoryFailed",),
     "service.intake.log": ("LogChanged", "LogStuck"),
