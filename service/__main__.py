@@ -80,6 +80,14 @@ def sweeper() -> None:
 
 
 @commands.command()
+def proposer() -> None:
+    """Asks a model where conversations should start, as a process of its own; any number of them share the work."""
+    from service.commands import proposing
+
+    proposing.proposer()
+
+
+@commands.command()
 @click.option("--dry-run", is_flag=True, help="Shows what would be written, and writes nothing.")
 @click.option("--tenant", help="Of this tenant only.")
 @click.option("--limit", default=50, type=click.IntRange(1, 1_000), help="So many chats at most.")

@@ -20,6 +20,7 @@ from service import gists, records
 from service.database import Store
 from service.intake import envelope
 from service.policy import Policies
+from service.proposer import rows as proposals
 from service.records import BORROWER, JOURNAL, Derived
 from service.secrets import Secrets
 from service.tables import WriterPartition, table_of
@@ -93,6 +94,7 @@ async def rebuild(
         progress(found.borrowers, total)
     found.removed = await database.write(_remove_unknown)
     await database.write(gists.drop_all)  # those that a writer kept meanwhile, of what it remembered
+    await database.write(proposals.drop_all)
     log.info(
         "rebuilt",
         borrowers=found.borrowers,

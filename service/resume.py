@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -29,6 +29,11 @@ from statemachine.contact import Contact
 from statemachine.floor import Grant, Refusal, judge
 from statemachine.journey import Standing
 from statemachine.state import NO_IDENTITY
+
+By = Literal["caller", "model"]
+Proposed = tuple[str | None, str | None]
+"""What a model proposes: a state's text and None, or None and the reason of API 6 why there is none."""
+NO_MODEL: Final[Proposed] = (None, "no_model")
 
 LANGUAGE: Final = "en"
 """The language of our own templates."""
@@ -61,10 +66,40 @@ class Start:
     variables: bytes
 
 
-def started(gist: Gist, asked: Asked) -> Start:
-    """By the caller's proposal if there is one that can be read, else by what the channel's rules propose (DESIGN 9)."""
-    standing = Standing(
+def started(gist: Gist, asked: Asked, modelled: Proposed = NO_MODEL) -> Start:
+    """By the caller's proposal if there is one, else by the model's (`modelled`), else by what the channel's rules propose
+    (DESIGN 9). A caller's that cannot be read leaves the rules."""
+    standing = standing_of(
+        gist,
+        asked.channel,
         identity_holds=asked.identifier in gist.identities,
+        outbound=asked.direction == "outbound",
+    )
+    by: By = "caller"
+    told: Proposed = read_proposal(asked.proposal)
+    if told == (None, None):
+        by, told = "model", modelled
+    proposed, fallback = told
+    if proposed is not None:
+        flow = CHANNELS[asked.channel].flow
+        named = flow.state(proposed)
+        if named is not None:
+            return _by_proposal(asked.channel, standing, named.name, by)
+        return _start(judge(flow, standing, proposed), flow.spelled(proposed), by, None)
+    return _by_rules(
+        asked.channel,
+        standing,
+        gist.counter_proposal,
+        gist.payment_claim,
+        gist.dropped_step,
+        fallback or "no_model",
+    )
+
+
+def standing_of(gist: Gist, channel: str, *, identity_holds: bool, outbound: bool) -> Standing:
+    """What the walk and the floor read, of one borrower on one channel."""
+    return Standing(
+        identity_holds=identity_holds,
         contact_made=gist.contact_made,
         informed=gist.informed,
         rung=gist.rung,  # type: ignore[arg-type]
@@ -73,21 +108,15 @@ def started(gist: Gist, asked: Asked) -> Start:
         payment_link_shared=gist.payment_link_shared,
         closed=gist.closed,
         on_hold=bool(gist.hold_ends),
-        opted_out=asked.channel in gist.opted_out,
-        outbound=asked.direction == "outbound",
+        opted_out=channel in gist.opted_out,
+        outbound=outbound,
     )
-    proposed, unreadable = read_proposal(asked.proposal)
-    if proposed is not None:
-        flow = CHANNELS[asked.channel].flow
-        return _start(judge(flow, standing, proposed), flow.spelled(proposed), "caller", None)
-    return _by_rules(
-        asked.channel,
-        standing,
-        gist.counter_proposal,
-        gist.payment_claim,
-        gist.dropped_step,
-        unreadable or "no_model",
-    )
+
+
+@lru_cache(maxsize=STARTS_KEPT)
+def _by_proposal(channel: str, standing: Standing, state: str, by: By) -> Start:
+    """Of a state of the flow, in its own spelling; the combinations are few."""
+    return _start(judge(CHANNELS[channel].flow, standing, state), state, by, None)
 
 
 @lru_cache(maxsize=STARTS_KEPT)

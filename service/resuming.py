@@ -2,7 +2,8 @@
 
     1 find the borrower; nobody, or several, is a cold start: an agent with the phone at its ear can do nothing with an error
     2 read the record as it stands after what the caller has just posted
-    3 let the floor judge (`service.resume`), unless this tenant, channel or borrower is not to be handed anything yet
+    3 let the floor judge (`service.resume`), unless this tenant, channel or borrower is not to be handed anything yet; what a
+      model proposed is taken as it is stored, and waited for only by a caller who opted to
     4 say whether they may be contacted, in every mode
     5 keep what was answered and, of a shadow, what would have been
 
@@ -27,7 +28,9 @@ from service.gist import from_bytes as gist_from
 from service.gists import Glimpse
 from service.naming import Called
 from service.policy import Policy
-from service.resume import COLD, Asked, Start, cold, started, worded
+from service.proposer.proposals import TIMEOUT, UNAVAILABLE
+from service.proposer.rows import Key
+from service.resume import COLD, NO_MODEL, Asked, Start, cold, started, worded
 from service.resumes import Kept, new_id
 from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
@@ -73,9 +76,10 @@ class _Seen(msgspec.Struct):
 
 async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     """The answer of API 6, in JSON. Raises `InvalidBody` when nobody is named or a number cannot be one; nothing else."""
-    now = parts.clock()
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
+    is_late = bool(asked.wait_ms) and not await _waited(parts, tenant, who, asked, policy)
+    now = parts.clock()
     asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
     resume_id = new_id(now)
     missing_after = timedelta(minutes=policy.report_missing_minutes)
@@ -92,7 +96,10 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
         if len(seen.known) > 1:
             start = cold(Refusal("ambiguous_identifier", "several borrowers share this identifier"))
         elif one is not None and mode != "disabled":
-            start = started(one.gist, asking)
+            modelled = (
+                NO_MODEL if asked.proposal is not None else await _modelled(parts, tenant, asked, one, now, is_late)
+            )
+            start = started(one.gist, asking, modelled)
         handed_out = one is not None and mode == "enabled"
         body = worded(
             one.gist if one is not None and handed_out else NOBODY,
@@ -122,6 +129,40 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
         )
     parts.resumes.keep(_kept(resume_id, tenant, asked, one, start, mode, now, degraded))
     return body
+
+
+async def _modelled(
+    parts: Parts, tenant: str, asked: Request, one: _One, now: datetime, is_late: bool
+) -> tuple[str | None, str | None]:
+    """What a model proposes; `is_late`: the caller has waited for it in vain. The memory was read: the start does not depend
+    on this second look."""
+    key = Key(tenant, one.borrower_id, asked.channel, one.gist.loan_id or "")
+    try:
+        proposed, why = await parts.proposals.proposed(key, one.version, now)
+    except DatabaseUnavailable:
+        return UNAVAILABLE
+    return TIMEOUT if is_late and proposed is None else (proposed, why)
+
+
+async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy) -> bool:
+    """Lets a model answer about the record as it is, as long as the caller opted to wait; False when it did not in time.
+
+    In shadow nobody waits: the caller is to notice nothing of it. What is found here is not used: who has waited reads anew.
+    """
+    if not parts.proposals.has_model or asked.proposal is not None:
+        return True
+    try:
+        seen = await _seen(parts, tenant, who, asked, policy, parts.clock())
+        if seen.degraded or len(seen.known) != 1:
+            return True
+        (one,) = seen.known
+        if policy.mode_for(asked.channel, one.borrower_id) != "enabled":
+            return True
+        key = Key(tenant, one.borrower_id, asked.channel, one.gist.loan_id or "")
+        return await parts.proposals.wait(key, one.version, asked.wait_ms / 1000)
+    except Exception as fault:  # noqa: BLE001  # the answer itself says what is wrong with the memory
+        log.error("resume.not_waited", tenant=tenant, fault=type(fault).__name__)
+        return True
 
 
 async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, now: datetime) -> _Seen:

@@ -222,6 +222,11 @@ class Settings(BaseModel):
         return path and path.with_name(path.name + KEY_FILE_SUFFIX)
 
     @property
+    def model(self) -> str | None:
+        """The name of the model there is; None when there is none."""
+        return self.llm_model if self.llm_base_url is not None else None
+
+    @property
     def uses_kafka(self) -> bool:
         return bool(self.kafka_bootstrap_servers)
 

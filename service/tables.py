@@ -527,6 +527,56 @@ class Resume(_Rows, table=True):
     conversation_id: str | None = None
 
 
+class Proposal(_Rows, table=True):
+    """What a model answered when it was asked where a conversation on one channel should start, or why it did not.
+
+    It is used only while the version of the record, that of the flow and the hash of what is asked are all current.
+    """
+
+    __tablename__ = "proposal"
+    __table_args__ = (Index("proposal_expiry", "expires_at"),)
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    loan_id: str = Field(primary_key=True)
+    """Whose cycle it is of; blank without a loan."""
+    record_version: int
+    flow_version: str
+    prompt_hash: str
+    model: str
+    proposed: str | None = None
+    """What was read as the proposed state, state or not; null when nothing was."""
+    failure: str | None = None
+    """`timeout`, `unavailable` or `unreadable`; null when something was read."""
+    why: str | None = None
+    """Of an answer that could not be read: in which way."""
+    asked_at: datetime
+    latency_ms: int
+    raw: bytes | None = None
+    """The answer itself, sealed."""
+    expires_at: datetime
+
+
+class ProposalWanted(_Rows, table=True):
+    """That a proposal is wanted. One row however often it is wanted: what is newer takes the place of what was."""
+
+    __tablename__ = "proposal_wanted"
+    __table_args__ = (Index("proposal_wanted_newest", "wanted_at"),)
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    loan_id: str = Field(primary_key=True)
+    wanted: str
+    """Another with each change of the record: by it whoever asks a model sees that the question is out of date."""
+    wanted_at: datetime
+    try_at: datetime
+    tries: int
+    claimed_until: datetime | None = None
+    """Until when a proposer has it in hand; another may take it up after."""
+
+
 class Permit(_Rows, table=True):
     """A claim to act once: one holder, for a time."""
 

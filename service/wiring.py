@@ -33,9 +33,12 @@ from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.intake.table_beside import TableBeside
 from service.intake.table_log import TableLog
 from service.keys import Keyring
+from service.models import guarded
 from service.models.asking import Model
 from service.models.guarded import Guarded
 from service.policy import Policies
+from service.proposer.proposals import Proposals
+from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
 from service.reading import Reader
 from service.resumes import Resumes
 from service.secrets import Secrets
@@ -68,6 +71,7 @@ class Parts:
 
     def __post_init__(self) -> None:
         self.chats = Chats(self.database, self.secrets, self.policies, self.clock)
+        self.proposals = Proposals(self.database, self.policies, self.clock, self.settings.model)
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)
         self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
@@ -146,9 +150,12 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         outcomes = Outcomes()
         owner = _owner()
         gists = GistKeeper(database, policies)
-        writer = Writer(
-            database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner, saved=gists.saved
-        )
+
+        def saved(records: Sequence[Saved]) -> None:
+            gists.saved(records)
+            parts.proposals.saved(records)
+
+        writer = Writer(database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner, saved=saved)
         parts = Parts(
             settings=settings,
             policies=policies,
@@ -161,12 +168,13 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         )
         running = asyncio.create_task(writer.run())
         try:
-            async with _swept(parts), _hooked(parts, alone=True):
+            async with _swept(parts), _proposed(parts), _hooked(parts, alone=True):
                 yield parts
         finally:
             await writer.stop()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(running, STOP_SECONDS)
+            await parts.proposals.close()
             await parts.resumes.flush()
             await gists.flush()
     finally:
@@ -212,14 +220,74 @@ async def sweeper_of(parts: Parts) -> AsyncIterator[Sweeper]:
             await model.close()
 
 
-def model_of(settings: Settings) -> Model | None:
+@contextlib.asynccontextmanager
+async def _proposed(parts: Parts) -> AsyncIterator[None]:
+    """A proposer over these parts runs within the block."""
+    async with _proposer_of(parts, parts.proposals) as proposer:
+        running = asyncio.create_task(proposer.run())
+        try:
+            yield
+        finally:
+            await proposer.stop()
+            _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
+            for task in late:  # what it has in hand is claimed for a while, and asked again after
+                task.cancel()
+
+
+@contextlib.asynccontextmanager
+async def _proposer_of(parts: Parts | ProposerParts, proposals: Proposals) -> AsyncIterator[Proposer]:
+    """A proposer that is to be run, with the model of the settings."""
+    model = model_of(parts.settings, at_once=CALLS_AT_ONCE, rest_seconds=REST_SECONDS)
+    try:
+        yield Proposer(
+            parts.database, parts.policies, parts.secrets, parts.reader, utc_now, proposals, model, parts.registry
+        )
+    finally:
+        if model is not None:
+            await model.close()
+
+
+@dataclass
+class ProposerParts:
+    """What the process of a proposer works with: it appends nothing."""
+
+    settings: Settings
+    policies: Policies
+    secrets: Secrets
+    database: Store
+    reader: Reader = field(default_factory=Reader)
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    async def checks(self) -> dict[str, str]:
+        """What readiness rests on, each `ok` or what is wrong with it."""
+        return {"database": await _health_of(self.database)}
+
+
+@contextlib.asynccontextmanager
+async def proposing(settings: Settings, policies: Policies) -> AsyncIterator[tuple[ProposerParts, Proposer]]:
+    """A proposer that is to be run, in a process of its own."""
+    secrets = Secrets.load(settings)
+    database = await open_store(settings)
+    try:
+        parts = ProposerParts(settings, policies, secrets, database)
+        proposals = Proposals(database, policies, utc_now, settings.model)
+        async with _proposer_of(parts, proposals) as proposer:
+            yield parts, proposer
+    finally:
+        await database.close()
+
+
+def model_of(
+    settings: Settings, *, at_once: int = guarded.CALLS_AT_ONCE, rest_seconds: float = guarded.REST_SECONDS
+) -> Model | None:
     """The model that the settings name, within limits; None when they name none."""
     if settings.llm_base_url is None or settings.llm_model is None:
         return None
     from service.models.endpoint import Endpoint  # its library takes half a second to import
 
     key = settings.llm_api_key
-    return Guarded(Endpoint(settings.llm_base_url, settings.llm_model, key.get_secret_value() if key else None))
+    endpoint = Endpoint(settings.llm_base_url, settings.llm_model, key.get_secret_value() if key else None)
+    return Guarded(endpoint, at_once=at_once, rest_seconds=rest_seconds)
 
 
 @contextlib.asynccontextmanager
@@ -297,6 +365,7 @@ async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[
                     yield parts
             finally:
                 await ends.leave()
+                await parts.proposals.close()
                 await parts.resumes.flush()
     finally:
         await database.close()
@@ -328,10 +397,12 @@ async def writing(settings: Settings, policies: Policies) -> AsyncIterator[Write
             registry = CollectorRegistry()
             saves = Counter("borrower_memory_records_saved", "Records saved", registry=registry)
             gists = GistKeeper(database, policies)
+            proposals = Proposals(database, policies, utc_now, settings.model)
 
             def saved(records: Sequence[Saved]) -> None:
                 saves.inc(len(records))
                 gists.saved(records)
+                proposals.saved(records)
 
             writer = Writer(
                 database,
@@ -351,6 +422,7 @@ async def writing(settings: Settings, policies: Policies) -> AsyncIterator[Write
             try:
                 yield WriterParts(settings, database, writer, registry)
             finally:
+                await proposals.close()
                 await gists.flush()
     finally:
         await database.close()

@@ -89,7 +89,7 @@ def test_routes_are_imported_by_the_application_alone() -> None:
 PARTS = {
     "Database", "PostgresDatabase", "TableLog", "TableIntake", "KafkaLog", "KafkaIntake", "Outbox", "Writer",
     "Outcomes", "Keyring", "Reader", "Resumes", "GistKeeper", "Chats", "Sweeper", "Summariser", "Guarded", "Endpoint",
-    "TableBeside",
+    "TableBeside", "Proposals", "Proposer",
 }  # fmt: skip
 
 STORES = {"Database", "PostgresDatabase"}

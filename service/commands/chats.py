@@ -11,8 +11,8 @@ from service.commands.starting import configured
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings
-from service.sweeping import sweep_until_stopped
 from service.wiring import beside, sweeper_of
+from service.working import work_until_stopped
 
 
 def sweeper() -> None:
@@ -24,7 +24,7 @@ def sweeper() -> None:
 
 async def _sweep(settings: Settings, policies: Policies) -> None:
     async with beside(settings, policies) as parts, sweeper_of(parts) as sweeper:
-        await sweep_until_stopped(parts, sweeper, lambda url: click.echo(f"listening on {url}"))
+        await work_until_stopped("sweeper", sweeper, parts, lambda url: click.echo(f"listening on {url}"))
 
 
 def preview(tenant: str | None, most: int) -> None:

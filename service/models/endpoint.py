@@ -6,6 +6,7 @@ Only `choices[0].message.content` is read. Nothing is tried twice here: whoever 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +18,8 @@ from service.models.asking import Failure, Message, ModelFailed
 NO_KEY: Final = "none"
 """For endpoints that ask for none; the client will not go without."""
 CONNECT_SECONDS: Final = 3.0
+
+logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell of every request
 
 
 class Endpoint:

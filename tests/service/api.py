@@ -27,6 +27,7 @@ from tests.service.embedded import SECRETS, TENANT, Embedded, embedded
 
 Body = dict[str, Any]
 ALWAYS = ("00:00", "24:00")
+NOWHERE = "http://127.0.0.1:9"
 
 
 @dataclass
@@ -109,15 +110,19 @@ class Api:
 
 
 @contextlib.asynccontextmanager
-async def api(folder: Path, policies: Policies | None = None, **policy: Any) -> AsyncIterator[Api]:
-    """Opened on a store of its own, with a key of every scope."""
-    async with embedded(folder / "memory.db") as behind:
+async def api(
+    folder: Path, policies: Policies | None = None, *, model: str | None = None, **policy: Any
+) -> AsyncIterator[Api]:
+    """Opened on a store of its own, with a key of every scope. `model`: one that is there, and that nobody asks."""
+    async with embedded(folder / "memory.db", writing=False) as behind:
+        writer = behind.write(saved=lambda saved: parts.proposals.saved(saved))
+        environment = {"BORROWER_MEMORY_LLM_BASE_URL": NOWHERE, "BORROWER_MEMORY_LLM_MODEL": model} if model else {}
         parts = Parts(
-            settings=settings.load({}, directory=folder),
+            settings=settings.load(environment, directory=folder),
             policies=policies or Policies(Policy(**{"contact_hours": ALWAYS, **policy})),
             secrets=SECRETS,
             database=behind.database,
-            intake=TableIntake(behind.log, behind.outcomes, behind.writers[0][0]),
+            intake=TableIntake(behind.log, behind.outcomes, writer),
             keyring=Keyring(behind.database, behind.clock),
             reader=Reader(),
             resumes=Resumes(behind.database),
@@ -128,4 +133,5 @@ async def api(folder: Path, policies: Policies | None = None, **policy: Any) -> 
         transport = httpx.ASGITransport(application(parts))
         async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
             yield Api(parts, behind, client)
+        await parts.proposals.close()
         await parts.resumes.flush()
