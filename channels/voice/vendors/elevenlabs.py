@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from channels import fields, signatures
 from channels.delivery import CallStart, Delivery, Item, Vendor, each, phone
+from channels.resumed import Resumed
 from channels.voice.call import Lines, Told, direction_of, other_side, report, spoke
 
 NAME: Final = "elevenlabs"
@@ -137,6 +138,17 @@ def _failed(data: Mapping[str, Any], stamp: datetime | None) -> Told:
     )
 
 
+def started_at(answer: Resumed, node: str | None) -> dict[str, Any]:
+    """Of a conversation that is begun: `node` of the workflow serves the state, else the workflow branches on it. A variable
+    that is named and missing ends the conversation, so all are always there."""
+    return {**_begun(answer.variables, answer.stamps), **({"starting_workflow_node_id": node} if node else {})}
+
+
+def _begun(variables: Mapping[str, str], stamps: Mapping[str, str]) -> dict[str, Any]:
+    extra = {"custom_llm_extra_body": dict(stamps)} if stamps else {}
+    return {"type": "conversation_initiation_client_data", "dynamic_variables": dict(variables), **extra}
+
+
 def call_start(delivery: Delivery, query: Mapping[str, str]) -> CallStart | None:
     """A conversation initiation: flat, of `caller_id`, `agent_id`, `called_number` and `call_sid`. A variable that the agent
     names and the answer lacks would end the conversation, so all are always there."""
@@ -145,8 +157,7 @@ def call_start(delivery: Delivery, query: Mapping[str, str]) -> CallStart | None
         return None
 
     def answer(variables: Mapping[str, str], resume_id: str | None) -> dict[str, Any]:
-        extra = {"custom_llm_extra_body": {"resume_id": resume_id}} if resume_id else {}
-        return {"type": "conversation_initiation_client_data", "dynamic_variables": dict(variables), **extra}
+        return _begun(variables, {"resume_id": resume_id} if resume_id else {})
 
     call_id = fields.an_id(fields.first(document.get("conversation_id"), document.get("call_sid")))
     return CallStart(call_id, phone(document.get("caller_id"), delivery), answer)

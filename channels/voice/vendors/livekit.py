@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from channels import fields, signatures
 from channels.delivery import Delivery, Item, Vendor, each
+from channels.resumed import Resumed
+from channels.voice import starting
 from channels.voice.call import Lines, Told, direction_of, report, spoke
 
 NAME: Final = "livekit"
@@ -79,6 +81,24 @@ def _lines(session: Mapping[str, Any]) -> Lines:
             parts = [content] if isinstance(content, str) else fields.listed(content)
             lines.say(speaker, "\n".join(part for part in parts if isinstance(part, str)), at)
     return lines
+
+
+def started_at(answer: Resumed, agent: str | None) -> dict[str, Any]:
+    """What a session is begun with: the agent by the name of `agent`, else of the state (null: hand over to a person); a chat
+    context for `ChatContext.from_dict`; and the session's user data. The context comes back in the report, so its item says
+    that it was seeded, and is no turn there."""
+    seeded = {
+        "type": "message",
+        "id": f"memory_{answer.resume_id}",
+        "role": "system",
+        "content": [starting.previous_step(answer)],
+        "extra": {"source": starting.SOURCE},
+    }
+    return {
+        "agent": agent or answer.state,
+        "chat_ctx": {"items": [seeded]},
+        "userdata": {**answer.variables, **answer.stamps},
+    }
 
 
 VENDOR: Final = Vendor(NAME, "voice", signatures.livekit_or_secret, parse)

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from channels import fields, signatures
 from channels.delivery import Delivery, Item, Vendor, each, phone
+from channels.resumed import Resumed
+from channels.voice import starting
 from channels.voice.call import Lines, Told, direction_of, other_side, report, spoke
 
 NAME: Final = "pipecat"
@@ -68,6 +70,20 @@ def _direction(transport: Mapping[str, Any], delivery: Delivery) -> str:
         return told
     ours = phone(transport.get("from"), delivery) is None and phone(transport.get("to"), delivery) is not None
     return "outbound" if ours and transport.get("from") else "inbound"
+
+
+def started_at(answer: Resumed, node: str | None) -> dict[str, Any]:
+    """What a flow is begun with: the node by the name of `node`, else of the state (null: hand over to a person); the task
+    message that comes before the node's own; and the flow's state.
+
+    The message stands in the node's own task messages, for a node that resets its context drops all else; and the node's name
+    comes back as `flow.start_node`. The role belongs to the node: entered cold it has no other (VENDORS C).
+    """
+    return {
+        "node": node or answer.state,
+        "task_messages": [{"role": "developer", "content": starting.previous_step(answer)}],
+        "state": {**answer.variables, **answer.stamps},
+    }
 
 
 VENDOR: Final = Vendor(NAME, "voice", signatures.bearer, parse)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from channels import fields, signatures
 from channels.delivery import CallStart, Delivery, Item, Vendor, each, phone
+from channels.resumed import Resumed
 from channels.voice.call import Lines, Told, direction_of, other_side, report, spoke, started
 
 NAME: Final = "retell"
@@ -123,6 +124,17 @@ def _outcome(
     return None, () if reason in ENDS else ("unknown_end",)
 
 
+def started_at(answer: Resumed, agent: str | None) -> dict[str, Any]:
+    """Of a call that is made: `agent` serves the state, else the call's agent branches on it right after the start."""
+    begun = _begun("retell_llm_dynamic_variables", answer.variables, answer.stamps)
+    return {**({"override_agent_id": agent} if agent else {}), **begun}
+
+
+def _begun(name: str, variables: Mapping[str, str], stamps: Mapping[str, str]) -> dict[str, Any]:
+    """The same under the name that the platform has for it: all variables are texts there."""
+    return {name: dict(variables), "metadata": dict(stamps)}
+
+
 def call_start(delivery: Delivery, query: Mapping[str, str]) -> CallStart | None:
     """A `call_inbound`: the phone rings until it is answered."""
     document = delivery.document()
@@ -131,8 +143,7 @@ def call_start(delivery: Delivery, query: Mapping[str, str]) -> CallStart | None
     asked = fields.members(document.get("call_inbound"))
 
     def answer(variables: Mapping[str, str], resume_id: str | None) -> dict[str, Any]:
-        metadata = {"resume_id": resume_id} if resume_id else {}
-        return {"call_inbound": {"dynamic_variables": dict(variables), "metadata": metadata}}
+        return {"call_inbound": _begun("dynamic_variables", variables, {"resume_id": resume_id} if resume_id else {})}
 
     return CallStart(fields.an_id(asked.get("call_id")), phone(asked.get("from_number"), delivery), answer)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from channels import fields, signatures
 from channels.delivery import CallStart, Delivery, Item, Vendor, each, phone
+from channels.resumed import Resumed
 from channels.voice.call import Lines, Told, direction_of, report, spoke, started
 
 NAME: Final = "vapi"
@@ -122,6 +123,17 @@ def _outcome(reason: str | None, somebody_spoke: bool) -> tuple[str | None, tupl
     return None, () if reason.startswith(ENDS) else ("unknown_end",)
 
 
+def started_at(answer: Resumed, assistant: str | None) -> dict[str, Any]:
+    """Of a call that is made: `assistant` serves the state, else the assistant of the call branches on it. The platform's
+    templates take any text for true, the empty one too: the variables say `yes` and `no`."""
+    return _begun(answer.variables, answer.stamps, assistant)
+
+
+def _begun(variables: Mapping[str, str], stamps: Mapping[str, str], assistant: str | None) -> dict[str, Any]:
+    overrides = {"variableValues": dict(variables), **({"metadata": dict(stamps)} if stamps else {})}
+    return {**({"assistantId": assistant} if assistant else {}), "assistantOverrides": overrides}
+
+
 def call_start(delivery: Delivery, query: Mapping[str, str]) -> CallStart | None:
     """An `assistant-request`. Which assistant takes the call is in the request, or in the hook's address as the operator
     wrote it (`?assistantId=...`)."""
@@ -135,13 +147,7 @@ def call_start(delivery: Delivery, query: Mapping[str, str]) -> CallStart | None
     )
 
     def answer(variables: Mapping[str, str], resume_id: str | None) -> dict[str, Any]:
-        metadata = {"metadata": {"resume_id": resume_id}} if resume_id else {}
-        overrides = {"variableValues": dict(variables), **metadata}
-        return (
-            {"assistantId": assistant, "assistantOverrides": overrides}
-            if assistant
-            else {"assistantOverrides": overrides}
-        )
+        return _begun(variables, {"resume_id": resume_id} if resume_id else {}, assistant)
 
     return CallStart(fields.an_id(call.get("id")), phone(customer.get("number"), delivery), answer)
 
