@@ -16,6 +16,7 @@ from statemachine.elements import (
     CallbackSaid,
     ClaimSaid,
     CommitmentSaid,
+    ConversationBegun,
     ConversationTold,
     FactSaid,
     FactStatedOnce,
@@ -25,7 +26,7 @@ from statemachine.elements import (
     ProseTold,
 )
 from statemachine.grounding import folded
-from statemachine.record import Hasher, Tombstone
+from statemachine.record import Bucket, Hasher, Record, Tombstone
 
 TEXTS: dict[type, tuple[str, ...]] = {
     CommitmentSaid: ("quote", "terms_said"),
@@ -35,6 +36,12 @@ TEXTS: dict[type, tuple[str, ...]] = {
     PromiseWithdrawn: ("reason",),
 }
 """Where elements hold free text that may simply be absent."""
+LABELS: dict[type, tuple[str, ...]] = {
+    ConversationBegun: ("entered_state", "resume_id"),
+    ConversationTold: ("entered_state", "language", "reached", "resume_id"),
+    IdentifierFact: ("method",),
+}
+"""Where they hold what is a code as a rule, though nobody checks it: absent when it has a forgotten term in it."""
 TERM_WORDS = 12
 """A forgotten term has at most so many words."""
 
@@ -69,10 +76,14 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
     everything = any(t.everything for t in due)
     words = [w for t in due for w in t.words]
 
+    def named(text: str | None) -> bool:
+        return text is not None and text not in ("", WRONG_BORROWER) and mentions(text, words, hasher)
+
     def forgotten(text: str | None) -> bool:
-        return text is not None and text not in ("", WRONG_BORROWER) and (everything or mentions(text, words, hasher))
+        return named(text) or (everything and text is not None and text not in ("", WRONG_BORROWER))
 
     changes: dict[str, Any] = {f: None for f in TEXTS.get(type(element), ()) if forgotten(getattr(element, f))}
+    changes |= {f: None for f in LABELS.get(type(element), ()) if named(getattr(element, f))}
     match element:
         case ProseTold() if forgotten(element.text):
             changes["text"] = ""
@@ -81,6 +92,19 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
         case ConversationTold():
             changes |= _conversation(element, forgotten)
     return element.changed(**changes) if changes else element
+
+
+def cleaned_record(record: Record, tombstones: Sequence[Tombstone], hasher: Hasher) -> Record:
+    """Each element of a record as `cleaned`; the same record when none has forgotten words."""
+    buckets = [cleaned_bucket(bucket, tombstones, hasher) for bucket in record.buckets]
+    same = all(new is old for new, old in zip(buckets, record.buckets, strict=True))
+    return record if same else record.changed(buckets=tuple(buckets))
+
+
+def cleaned_bucket(bucket: Bucket, tombstones: Sequence[Tombstone], hasher: Hasher) -> Bucket:
+    elements = tuple(cleaned(e, tombstones, hasher) for e in bucket.elements)
+    same = all(new is old for new, old in zip(elements, bucket.elements, strict=True))
+    return bucket if same else Bucket(name=bucket.name, elements=elements, let_go=bucket.let_go)
 
 
 def _fact_forgotten(fact: FactSaid, forgotten: Callable[[str | None], bool]) -> bool:

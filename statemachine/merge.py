@@ -38,7 +38,7 @@ from statemachine.elements import (
     StrangerMet,
 )
 from statemachine.entries import Summary
-from statemachine.forgetting import cleaned
+from statemachine.forgetting import cleaned, cleaned_bucket
 from statemachine.record import (
     KEPT_ALWAYS,
     LIMITS,
@@ -149,7 +149,7 @@ def lift(entry: Entry) -> list[Any]:
                     type="retracted",
                     channel=body.channel,
                     conversation_id=body.conversation_id,
-                    reason=body.reason,
+                    reason=_unless_forgotten(stamp, "reason", body.reason),
                     **common,
                 )
             ]
@@ -166,20 +166,24 @@ def lift(entry: Entry) -> list[Any]:
         case entries.CycleClosed():
             return [CycleEnded(type="closed", reason=body.reason, **common)]
         case entries.HoldPlaced():
-            return [HoldSet(type="hold", hold=body.kind, placed=True, reason=body.reason, until=body.until, **common)]
+            reason = _unless_forgotten(stamp, "reason", body.reason)
+            return [HoldSet(type="hold", hold=body.kind, placed=True, reason=reason, until=body.until, **common)]
         case entries.HoldLifted():
-            return [HoldSet(type="hold", hold=body.kind, placed=False, reason=body.reason, **common)]
+            reason = _unless_forgotten(stamp, "reason", body.reason)
+            return [HoldSet(type="hold", hold=body.kind, placed=False, reason=reason, **common)]
         case entries.ContactOptedOut() | entries.ContactOptedIn():
             out = isinstance(body, entries.ContactOptedOut)
             return [ContactChoice(type="contact", channel=body.channel, purpose=body.purpose, out=out, **common)]
         case entries.IdentityVerified():
-            return [_identifier(stamp, "verified", common, channel=body.channel, method=body.method)]
+            method = _unless_forgotten(stamp, "method", body.method)
+            return [_identifier(stamp, "verified", common, channel=body.channel, method=method)]
         case entries.IdentityRevoked():
-            return [_identifier(stamp, "revoked", common, reason=body.reason)]
+            reason = _unless_forgotten(stamp, "reason", body.reason)
+            return [_identifier(stamp, "revoked", common, reason=reason)]
         case entries.IdentifierLinked():
             return [_identifier(stamp, "linked", common, time_zone=body.time_zone)]
         case entries.IdentifierUnlinked():
-            return [_identifier(stamp, "unlinked", common, reason=body.reason)]
+            return [_identifier(stamp, "unlinked", common, reason=_unless_forgotten(stamp, "reason", body.reason))]
         case entries.ConversationStarted():
             return [
                 ConversationBegun(
@@ -196,6 +200,11 @@ def lift(entry: Entry) -> list[Any]:
             return [FactStatedOnce(type="fact", fact=stamp.fact, **common)] if stamp.fact else []
         case _:
             return []
+
+
+def _unless_forgotten(stamp: stamps.Stamps, name: str, text: str) -> str | None:
+    """A text that a body cannot be without; where it was forgotten, something else stands in its place."""
+    return None if name in stamp.forgotten else text
 
 
 def _identifier(stamp: stamps.Stamps, what: Any, common: dict[str, Any], **own: str | None) -> IdentifierFact:
@@ -253,9 +262,9 @@ def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
                 **conversation,
             )
         )
-    if body.summary:
+    if body.summary or "summary" in stamp.forgotten:  # what was forgotten keeps its place
         amounts = tuple(a for a in ((promise.amount, *promise.amount_candidates) if promise else ()) if a is not None)
-        elements.append(ProseTold(type="prose", text=body.summary, amounts=amounts, **conversation))
+        elements.append(ProseTold(type="prose", text=body.summary or "", amounts=amounts, **conversation))
     if body.outcome in STRANGER_OUTCOMES:
         elements.append(StrangerMet(type="stranger", **conversation))
     return elements
@@ -379,9 +388,4 @@ def _united(a: Iterable[Tombstone], b: Iterable[Tombstone]) -> tuple[Tombstone, 
 
 
 def _recleaned(buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...], hasher: Hasher) -> list[Bucket]:
-    result = []
-    for bucket in buckets:
-        elements = tuple(cleaned(e, tombstones, hasher) for e in bucket.elements)
-        same = all(new is old for new, old in zip(elements, bucket.elements, strict=True))
-        result.append(bucket if same else Bucket(name=bucket.name, elements=elements, let_go=bucket.let_go))
-    return result
+    return [cleaned_bucket(bucket, tombstones, hasher) for bucket in buckets]

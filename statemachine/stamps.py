@@ -66,6 +66,8 @@ class Stamps(Value):
     effective_at: Stamp
     fact: FactSaid | None = None
     facts: tuple[FactSaid, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    """Fields of the body of which the words were taken out (DESIGN 11); the one stamp that comes later than intake."""
     identifier: str | None = None
     promise: PromiseTerms | None = None
     received_at: Stamp
