@@ -132,6 +132,46 @@ def previous_step(state: BorrowerState, cycle: Cycle, *, now: datetime | None) -
     return _STEP["nothing"](before, zone)
 
 
+def structure_in_words(state: BorrowerState, cycle: Cycle) -> list[tuple[str, str]]:
+    """What the record tells whatever the time, as the briefing does: of each part (`due`, `promise`, ...) its sentences.
+
+    What is true only when it is read, what is open of a due or of a promise, is left out (DESIGN 10, 11).
+    """
+    here = [c for c in state.conversations if _stands_in(c, state, cycle)]
+    asks = not cycle.is_over and not state.holds_on(cycle.loan_id)
+    b = _Reading(state, cycle, here, None, ZoneInfo(state.time_zone), FULL.quote, FULL.listed, asks)
+    parts = ((part.__name__.removeprefix("_").removeprefix("the_"), " ".join(part(b))) for part in STRUCTURE)
+    return [(name, sentences) for name, sentences in parts if sentences]
+
+
+def fact_in_words(fact: KnownFact, time_zone: str) -> tuple[str, str | None]:
+    """A fact as one line with its date and ground; empty, with the rule, when it may not be shown."""
+    told = _screened(_shortened(_on_one_line(fact.text), FACT_CHARACTERS), ())
+    if told.withheld:
+        return "", told.withheld[0][1]
+    line = _WORDS["fact"](fact, _quoted(told.text), ZoneInfo(time_zone))
+    return line.removeprefix("- "), None
+
+
+def conversations_in_words(
+    state: BorrowerState, cycle: Cycle, *, listed: int
+) -> list[tuple[Conversation, str, tuple[Withheld, ...]]]:
+    """The newest conversations in the order they ended, a line each; each channel's latest also in its own screened words."""
+    zone = ZoneInfo(state.time_zone)
+    told = [c for c in state.conversations if _is_told(c)]
+    newest = range(max(len(told) - listed, 0), len(told))
+    in_words, _ = _in_words_first(told, newest)
+    found = []
+    for at in newest:
+        c, withheld = told[at], dict[Withheld, None]()
+        person = _person(c.third_party) if c.outcome == "third_party" else None
+        line = _WORDS["conversation"](c, not _stands_in(c, state, cycle), person, zone).removeprefix("- ")
+        if at in in_words:
+            line += _report(c, PROSE_CHARACTERS, withheld)
+        found.append((c, line, tuple(withheld)))
+    return found
+
+
 def told_at(text: str, now: datetime, time_zone: str) -> str:
     """A kept text as it reads now: an amount that came in is told with the reader's clock (DESIGN 11)."""
     return text.replace(CLOCK, _read_at(now, ZoneInfo(time_zone))) if CLOCK in text else text
@@ -174,7 +214,8 @@ class _Reading:
     state: BorrowerState
     cycle: Cycle
     here: Sequence[Conversation]
-    now: datetime
+    now: datetime | None
+    """None: nothing is told that is true only when it is read."""
     zone: tzinfo
     quote: int
     listed: int
@@ -225,7 +266,7 @@ def _the_promise(b: _Reading) -> Sentences:
     if promise.outcome == "kept":
         yield _WORDS["kept"](promise, b)
     elif b.cycle.payments and (paid := _paid_since(promise, b.cycle)):
-        yield _WORDS["paid_on_it"](promise, paid, _open_part(promise, paid, b.cycle) if b.asks else None, b)
+        yield _WORDS["paid_on_it"](promise, paid, _open_part(promise, paid, b.cycle) if b.asks and b.now else None, b)
     if promise.overdue and not b.cycle.is_over:
         yield _WORDS["overdue"]()
     if b.asks and promise.amount is None:

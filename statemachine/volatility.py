@@ -93,23 +93,100 @@ FACT_KINDS: Mapping[str, FactKind] = MappingProxyType(
     }
 )
 
+
+class Tool(StrEnum):
+    """Our own calls, by their operation ids: what an agent's turn may name as what it was answered from."""
+
+    POST_SUMMARY = "post_summary"
+    POST_EVENT = "post_event"
+    POST_EVENTS = "post_events"
+    TAKE_PERMIT = "take_permit"
+    POST_DECISION = "post_decision"
+    CHECK_DECISION = "check_decision"
+    POST_SOURCE = "post_source"
+    FORGET = "forget"
+    RESUME = "resume"
+    LOOKUP = "lookup"
+    GET_BORROWER = "get_borrower"
+    GET_BRIEFING = "get_briefing"
+    GET_FACTS = "get_facts"
+    GET_FLAGS = "get_flags"
+    GET_TIMELINE = "get_timeline"
+    GET_DECISIONS = "get_decisions"
+    RECALL = "recall"
+    CONTEXT = "context"
+
+
 # A tool is what an agent's turn was answered from (`turns[].tools`). Tenants name theirs as they like and a name proves
-# nothing: even one that sends a link may answer with a balance. So only our own writes stand here, which answer that
-# something was taken; our own reads hold live values and are live like everything else.
+# nothing: even one that sends a link may answer with a balance, and what is in no table is live. Of our own calls, those that
+# only take something in answer that it was taken; a permit lapses, a decision goes stale, and every read holds live values.
 TOOLS: Mapping[str, Volatility] = MappingProxyType(
     {
-        "post_summary": Volatility.EVENT,
-        "post_event": Volatility.EVENT,
+        Tool.POST_SUMMARY: Volatility.EVENT,
+        Tool.POST_EVENT: Volatility.EVENT,
+        Tool.POST_EVENTS: Volatility.EVENT,
+        Tool.POST_SOURCE: Volatility.EVENT,
+        Tool.FORGET: Volatility.EVENT,
+        Tool.TAKE_PERMIT: Volatility.LIVE,
+        Tool.POST_DECISION: Volatility.LIVE,
+        Tool.CHECK_DECISION: Volatility.LIVE,
+        Tool.RESUME: Volatility.LIVE,
+        Tool.LOOKUP: Volatility.LIVE,
+        Tool.GET_BORROWER: Volatility.LIVE,
+        Tool.GET_BRIEFING: Volatility.LIVE,
+        Tool.GET_FACTS: Volatility.LIVE,
+        Tool.GET_FLAGS: Volatility.LIVE,
+        Tool.GET_TIMELINE: Volatility.LIVE,
+        Tool.GET_DECISIONS: Volatility.LIVE,
+        Tool.RECALL: Volatility.LIVE,
+        Tool.CONTEXT: Volatility.LIVE,
     }
 )
 
-# The kinds of block in a context answer (API 10), by who writes them. Instructions may be replayed, measurements never.
+
+class Writer(StrEnum):
+    """Whoever writes into a text that reaches a model (DESIGN 10). Where each stands in the code, `service.writers` says."""
+
+    INSTRUCTION = "instruction"
+    RECORD = "record"
+    FACT = "fact"
+    REPORT = "report"
+    DECISION = "decision"
+    CONVERSATION = "conversation"
+    WITHHELD = "withheld"
+    READING = "reading"
+    QUESTION = "question"
+    FRAME = "frame"
+    BRIEFING = "briefing"
+    PREVIOUS_STEP = "previous_step"
+    VARS = "vars"
+    PROPOSE = "propose"
+    POSITION = "position"
+    SUMMARISE = "summarise"
+    REFUSED = "refused"
+
+
+# The worst that a writer may write; a block of a fact or of a turn has its own. Instructions may be replayed, measurements
+# never. The briefing, the step just taken and the variables hold what was open when they were read.
 WRITERS: Mapping[str, Volatility] = MappingProxyType(
     {
-        "instruction": Volatility.STABLE,
-        "conversation": Volatility.EVENT,
-        "question": Volatility.EVENT,
-        "reading": Volatility.LIVE,
+        Writer.INSTRUCTION: Volatility.STABLE,
+        Writer.RECORD: Volatility.EVENT,
+        Writer.FACT: Volatility.EVENT,
+        Writer.REPORT: Volatility.EVENT,
+        Writer.DECISION: Volatility.EVENT,
+        Writer.CONVERSATION: Volatility.EVENT,
+        Writer.WITHHELD: Volatility.EVENT,
+        Writer.READING: Volatility.LIVE,
+        Writer.QUESTION: Volatility.EVENT,
+        Writer.FRAME: Volatility.STABLE,
+        Writer.BRIEFING: Volatility.LIVE,
+        Writer.PREVIOUS_STEP: Volatility.LIVE,
+        Writer.VARS: Volatility.LIVE,
+        Writer.PROPOSE: Volatility.STABLE,
+        Writer.POSITION: Volatility.LIVE,
+        Writer.SUMMARISE: Volatility.STABLE,
+        Writer.REFUSED: Volatility.STABLE,
     }
 )
 
@@ -132,6 +209,11 @@ def writer_volatility(writer: str) -> Volatility:
     return WRITERS.get(writer, Volatility.LIVE)
 
 
+def turn_volatility(tools: Iterable[str]) -> Volatility:
+    """An agent's turn has the worst of the tools it was answered from (DESIGN 11). Of a turn that names none: live."""
+    return worst(tool_volatility(tool) for tool in tools)
+
+
 def worst(volatilities: Iterable[Volatility]) -> Volatility:
     """The one that spoils the rest: live before event before stable. Of none nothing is known: live."""
     given = frozenset(volatilities)
@@ -139,9 +221,9 @@ def worst(volatilities: Iterable[Volatility]) -> Volatility:
 
 
 def _check_exhaustive() -> None:
-    missing = frozenset(Kind) ^ frozenset(FACT_KINDS)
-    if missing:
-        raise RuntimeError(f"FACT_KINDS and Kind differ in {sorted(missing)}")
+    for names, table in ((Kind, FACT_KINDS), (Tool, TOOLS), (Writer, WRITERS)):
+        if missing := {str(name) for name in names} ^ set(table):
+            raise RuntimeError(f"{names.__name__} and its table differ in {sorted(missing)}")
 
 
 _check_exhaustive()

@@ -1,17 +1,25 @@
 """Volatility: the table of API 3, row by row, and what is in no table."""
 
 import itertools
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from statemachine import volatility
 from statemachine.volatility import (
     FACT_KINDS,
     TOOLS,
     WRITERS,
     FactKind,
     Kind,
+    Tool,
     Volatility,
+    Writer,
     tool_volatility,
+    turn_volatility,
     volatility_of,
     worst,
     writer_volatility,
@@ -63,3 +71,41 @@ def test_the_worst_spoils_the_rest_in_any_order() -> None:
 
 def test_without_provenance_nothing_is_known() -> None:
     assert worst([]) is Volatility.LIVE
+
+
+# -- exhaustive -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_name_has_a_row_and_every_row_a_name() -> None:
+    for names, table in ((Kind, FACT_KINDS), (Tool, TOOLS), (Writer, WRITERS)):
+        assert {str(name) for name in names} == {str(row) for row in table}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "row", [f"{names.__name__}.{name.name}" for names in (Kind, Tool, Writer) for name in list(names)[::5]]  # type: ignore[attr-defined]
+)  # fmt: skip
+def test_a_missing_row_fails_at_import(row: str) -> None:
+    source = Path(volatility.__file__).read_text()
+    without = re.sub(rf"^ +{re.escape(row)}: .*\n", "", source, count=1, flags=re.MULTILINE)
+    assert without != source
+    module = ModuleType("volatility_without_a_row")
+    sys.modules[module.__name__] = module  # where dataclasses look for their module
+    try:
+        with pytest.raises(RuntimeError, match=row.partition(".")[0]):
+            exec(compile(without, "volatility.py", "exec"), module.__dict__)
+    finally:
+        del sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ((), "live"),
+        (("post_event",), "event"),
+        (("post_event", "post_summary"), "event"),
+        (("post_event", "get_dues"), "live"),
+        (("get_flags", "post_event"), "live"),
+    ],
+)
+def test_a_turn_has_the_worst_of_its_tools(tools: tuple[str, ...], expected: str) -> None:
+    assert turn_volatility(tools) == expected
