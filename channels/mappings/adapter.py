@@ -46,7 +46,8 @@ def scheme_of(signature: Signature) -> Scheme:
         return scheme
 
     def check(received: Received, secret: str, now: datetime) -> signatures.Why | None:
-        return scheme(received, secret, now) if secret else None
+        why = scheme(received, secret, now) if secret else None
+        return None if why == "missing" else why
 
     return check
 

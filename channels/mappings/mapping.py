@@ -69,7 +69,8 @@ class _Form(BaseModel):
 
 
 class Signature(_Form):
-    """How bodies are signed. `optional`: only where the operator gave the hook a secret."""
+    """How bodies are signed. `optional`: a signature that is there must be right, and none is needed, for the path is the
+    guard; for a vendor of whom it is not settled that it always signs."""
 
     scheme: Literal["none", "bearer", "header", "hmac", "twilio", "plivo"]
     header: str | None = None

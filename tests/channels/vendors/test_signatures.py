@@ -86,6 +86,15 @@ def test_a_replay_behind_the_vendors_window_is_stale(vendor: str, late: timedelt
         assert check(posted, SECRET, NOW - late - timedelta(seconds=1)) == "stale"
 
 
+def test_a_signature_that_is_optional_must_be_right_where_it_is() -> None:
+    check, body = scheme("whatsapp", "interakt"), b"{}"
+    right = {"interakt-signature": signed("whatsapp", "meta", body, NOW)["x-hub-signature-256"]}
+    assert check(Received(body, right), SECRET, NOW) is None
+    assert check(Received(body, {}), SECRET, NOW) is None
+    assert check(Received(body + b" ", right), SECRET, NOW) == "wrong"
+    assert check(Received(body + b" ", right), "", NOW) is None, "without a secret there is nothing to check by"
+
+
 def test_vapi_takes_its_secret_in_three_ways() -> None:
     for headers in ({"x-vapi-secret": SECRET}, {"authorization": f"Bearer {SECRET}"}):
         assert signatures.vapi(Received(b"{}", headers), SECRET, NOW) is None
