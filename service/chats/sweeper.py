@@ -31,8 +31,8 @@ from sqlalchemy import Connection
 from channels import CHANNELS
 from channels.chats import Said, said_in, within
 from service import records
-from service.chats import rows
-from service.chats.rows import Claimed, Stored
+from service.chats import claims
+from service.chats.claims import Claimed, Stored
 from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
 from service.intake import envelope
@@ -144,7 +144,7 @@ class Sweeper:
         lease = timedelta(seconds=LEASE_SECONDS)
         now = self._parts.clock()
         database = self._parts.database
-        taken = await database.write(lambda c: rows.claim(c, self._owner, now, lease, CHATS_AT_ONCE))  # 1
+        taken = await database.write(lambda c: claims.claim(c, self._owner, now, lease, CHATS_AT_ONCE))  # 1
         if taken:
             renewing = asyncio.create_task(self._renew(taken))
             try:
@@ -159,7 +159,7 @@ class Sweeper:
             await asyncio.sleep(RENEW_SECONDS)
             until = self._parts.clock() + timedelta(seconds=LEASE_SECONDS)
             try:
-                await self._parts.database.write(lambda c, until=until: rows.renew(c, taken, until))  # type: ignore[misc]
+                await self._parts.database.write(lambda c, until=until: claims.renew(c, taken, until))  # type: ignore[misc]
             except DatabaseUnavailable:
                 log.warning("leases.not_renewed", chats=len(taken))
 
@@ -184,9 +184,9 @@ class Sweeper:
         self._failed.labels(reason).inc()
 
         def note(conn: Connection) -> bool:
-            stored = rows.stored(conn, mine.tenant, mine.id)
+            stored = claims.stored(conn, mine.tenant, mine.id)
             tries = stored.tries if stored else 0
-            return rows.fail(conn, mine, reason, self._parts.clock() + _backoff(tries))
+            return claims.fail(conn, mine, reason, self._parts.clock() + _backoff(tries))
 
         try:
             await self._parts.database.write(note)
@@ -222,12 +222,12 @@ class Sweeper:
         policy = parts.policies.for_tenant(mine.tenant)
 
         def read(conn: Connection) -> tuple[Stored, str | None, records.Stored | None, int, datetime | None] | None:
-            chat = rows.stored(conn, mine.tenant, mine.id)
+            chat = claims.stored(conn, mine.tenant, mine.id)
             if chat is None:
                 return None
             borrower_id = records.resolve_id(conn, mine.tenant, chat.borrower_id)
             zone = records.time_zone_of(conn, mine.tenant, borrower_id)
-            return (chat, zone, records.stored(conn, mine.tenant, borrower_id), *rows.newest_revision(
+            return (chat, zone, records.stored(conn, mine.tenant, borrower_id), *claims.newest_revision(
                 conn, mine.tenant, chat
             ))  # fmt: skip
 
@@ -259,7 +259,7 @@ class Sweeper:
 
     async def previews(self, tenant: str | None, most: int) -> AsyncIterator[dict[str, Any]]:
         """What would be posted of each chat that is behind, over or not; nothing is claimed, stored or posted."""
-        for one in await self._parts.database.read_slow(lambda c: rows.with_lines(c, tenant, most)):
+        for one in await self._parts.database.read_slow(lambda c: claims.with_lines(c, tenant, most)):
             look = await self.look(one)
             if look is None:
                 continue
@@ -276,7 +276,7 @@ class Sweeper:
         for _ in range(REVISIONS_TRIED):
             if not is_stored:
                 sealed = self._parts.secrets.seal(envelope.body_bytes(body))
-                prepared = await self._parts.database.write(lambda c, s=sealed: rows.prepare(c, mine, s, changes))  # type: ignore[misc]
+                prepared = await self._parts.database.write(lambda c, s=sealed: claims.prepare(c, mine, s, changes))  # type: ignore[misc]
                 if not prepared:
                     log.info("chat.lost", chat=mine.id, tenant=mine.tenant)
                     return
@@ -301,7 +301,7 @@ class Sweeper:
         reason = failed or (made.refused if made is not None else None)
 
         def note(conn: Connection) -> bool:
-            return rows.finish(
+            return claims.finish(
                 conn, mine, changes=changes, revision=revision, now=now, quiet=quiet, tries=tries, reason=reason,
                 again_at=again,
             )  # fmt: skip
@@ -319,10 +319,10 @@ class Sweeper:
             return
         self._purged_at = now
         database, policies = self._parts.database, self._parts.policies
-        for tenant in await database.read_slow(rows.tenants):
+        for tenant in await database.read_slow(claims.tenants):
             before = self._parts.clock() - timedelta(days=policies.for_tenant(tenant).retention.turns)
             for _ in range(PURGES):
-                if not await database.write(lambda c, t=tenant, b=before: rows.purge(c, t, b)):  # type: ignore[misc]
+                if not await database.write(lambda c, t=tenant, b=before: claims.purge(c, t, b)):  # type: ignore[misc]
                     break
 
 

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from channels.messages import ChatMessage
-from service.chats import rows
+from service.chats import claims, rows
 from service.chats.chats import Chats
-from service.chats.rows import CHAT, LINE, Claimed
+from service.chats.claims import Claimed
+from service.chats.rows import CHAT, LINE
 from service.database import Store
 from service.errors import AmbiguousIdentifier
 from service.intake.envelope import provisional_id
@@ -56,7 +57,7 @@ async def chat_rows(store: Embedded) -> list[dict[str, object]]:
 
 
 async def claimed(database: Store, now: datetime, owner: str = "one", most: int = 10) -> list[Claimed]:
-    return await database.write(lambda c: rows.claim(c, owner, now, LEASE, most))
+    return await database.write(lambda c: claims.claim(c, owner, now, LEASE, most))
 
 
 # -- lines in --------------------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ async def test_tenants_do_not_see_each_other(store: Embedded, chats: Chats) -> N
         await chats.told(tenant, [(posted("m-1"), "B-1")])
     assert [row["tenant"] for row in await chat_rows(store)] == [TENANT, "other"]
     (own,) = await chats.open_for(TENANT, "B-1", "whatsapp", store.now)
-    assert await store.database.read(lambda c: rows.stored(c, "other", own.id)) is None
+    assert await store.database.read(lambda c: claims.stored(c, "other", own.id)) is None
 
 
 # -- what is open ------------------------------------------------------------------------------------------------------------
@@ -205,13 +206,13 @@ async def test_whoever_lost_the_chat_can_do_nothing_with_it(store: Embedded, cha
     (fast,) = await claimed(store.database, store.now + LEASE)
 
     def finish(mine: Claimed) -> object:
-        return store.database.write(lambda c: rows.finish(c, mine, changes=1, revision=1, now=store.now, quiet=QUIET))
+        return store.database.write(lambda c: claims.finish(c, mine, changes=1, revision=1, now=store.now, quiet=QUIET))
 
-    assert await store.database.write(lambda c: rows.prepare(c, fast, b"decided", 1))
-    assert not await store.database.write(lambda c: rows.prepare(c, slow, b"other", 1))
-    assert not await store.database.write(lambda c: rows.fail(c, slow, "timeout", store.now))
+    assert await store.database.write(lambda c: claims.prepare(c, fast, b"decided", 1))
+    assert not await store.database.write(lambda c: claims.prepare(c, slow, b"other", 1))
+    assert not await store.database.write(lambda c: claims.fail(c, slow, "timeout", store.now))
     assert not await finish(slow)  # type: ignore[misc]
-    stored = await store.database.read(lambda c: rows.stored(c, TENANT, fast.id))
+    stored = await store.database.read(lambda c: claims.stored(c, TENANT, fast.id))
     assert stored is not None
     assert (stored.prepared, stored.prepared_changes) == (b"decided", 1)
     assert await finish(fast)  # type: ignore[misc]
@@ -225,7 +226,7 @@ async def test_lines_that_came_meanwhile_make_the_chat_due_again(store: Embedded
     (mine,) = await claimed(store.database, store.now)
     line = posted("m-2", minutes=50, conversation_id="c-0")
     await chats.told(TENANT, [(line, "B-1")])
-    await store.database.write(lambda c: rows.finish(c, mine, changes=1, revision=1, now=store.now, quiet=QUIET))
+    await store.database.write(lambda c: claims.finish(c, mine, changes=1, revision=1, now=store.now, quiet=QUIET))
     (row,) = await chat_rows(store)
     assert (row["changes"], row["summarised"]) == (2, 1)
     assert row["due_at"] == at(50) + QUIET
@@ -236,7 +237,7 @@ async def test_what_failed_is_listed_with_its_reason_and_tried_later(store: Embe
     await due(store, chats, 2)
     mine = await claimed(store.database, store.now)
     again = store.now + timedelta(seconds=30)
-    await store.database.write(lambda c: rows.fail(c, mine[0], "unavailable", again))
+    await store.database.write(lambda c: claims.fail(c, mine[0], "unavailable", again))
     page = await store.database.read(lambda c: rows.waiting_page(c, TENANT, store.now, 10, None))
     assert [(p["tries"], p["last_reason"]) for p in page] == [(1, "unavailable"), (0, None)]
     rest = await store.database.read(
@@ -254,10 +255,10 @@ async def test_what_failed_is_listed_with_its_reason_and_tried_later(store: Embe
 async def test_old_chats_go_with_their_lines_and_what_is_due_stays(store: Embedded, chats: Chats) -> None:
     await due(store, chats, 2)
     mine = await claimed(store.database, store.now, most=1)
-    await store.database.write(lambda c: rows.finish(c, mine[0], changes=1, revision=1, now=store.now, quiet=QUIET))
-    assert await store.database.write(lambda c: rows.purge(c, TENANT, at(61))) == 0
-    assert await store.database.write(lambda c: rows.purge(c, TENANT, store.now)) == 1
+    await store.database.write(lambda c: claims.finish(c, mine[0], changes=1, revision=1, now=store.now, quiet=QUIET))
+    assert await store.database.write(lambda c: claims.purge(c, TENANT, at(61))) == 0
+    assert await store.database.write(lambda c: claims.purge(c, TENANT, store.now)) == 1
     (left,) = await chat_rows(store)
     lines = await store.database.read(lambda c: c.execute(LINE.select()).mappings().all())
     assert [line["chat"] for line in lines] == [left["id"]]
-    assert await store.database.read(rows.tenants) == [TENANT]
+    assert await store.database.read(claims.tenants) == [TENANT]
