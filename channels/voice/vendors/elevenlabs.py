@@ -77,12 +77,12 @@ def _told(data: Mapping[str, Any], stamp: datetime | None) -> Told:
 
 def _was_typed(data: Mapping[str, Any]) -> bool:
     """Every word of the borrower's was typed."""
-    media = {
+    media = [
         fields.at(turn, "source_medium")
         for turn in fields.listed(data.get("transcript"))
         if fields.at(turn, "role") == "user" and fields.text(fields.at(turn, "message"))
-    }
-    return media == {"text"}
+    ]
+    return bool(media) and all(medium == "text" for medium in media)
 
 
 def _end(began: datetime | None, metadata: Mapping[str, Any]) -> datetime | None:
