@@ -21,11 +21,14 @@ from typing import Any, Final
 
 import msgspec
 import structlog
-from sqlalchemy import Connection, and_, func, insert, or_, select, update
+from prometheus_client import CollectorRegistry
+from prometheus_client import Counter as Counted
+from sqlalchemy import Connection, and_, case, func, insert, not_, or_, select, update
 
 from channels import CHANNELS
 from service.database import DatabaseUnavailable, Store
 from service.prepared import Prepared
+from service.resume import COLD
 from service.tables import Resume, table_of
 from statemachine.floor import Refusal
 
@@ -110,10 +113,17 @@ class Resumes:
         self._waiting: list[Kept | Entered] = []
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
+        self._measures: Measures | None = None
         self.lost = 0
+
+    def measure(self, registry: CollectorRegistry) -> None:
+        """From now on answers are also counted for metrics."""
+        self._measures = Measures(registry)
 
     def keep(self, answer: Kept | Entered) -> None:
         """Keeps an answer, or where a conversation entered, a moment later."""
+        if self._measures is not None and isinstance(answer, Kept):
+            self._measures.answered(answer)
         if len(self._waiting) >= WAITING_LIMIT:
             self.lost += len(self._waiting)
             self._waiting.clear()
@@ -170,10 +180,16 @@ def _enter(conn: Connection, entered: Entered) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
+    """Of past answers, those that are all of this."""
+
     borrower_id: str | None = None
     rule: str | None = None
     fallback: str | None = None
     ignored: bool | None = None
+    channel: str | None = None
+    agent: str | None = None
+    differs: bool | None = None
+    """Whether shadow would have granted another start than the cold one that was handed out."""
 
 
 def page(
@@ -189,6 +205,12 @@ def page(
         where.append(RESUME.c.fallback == wanted.fallback)
     if wanted.ignored is not None:
         where.append(RESUME.c.ignored == wanted.ignored)
+    if wanted.channel is not None:
+        where.append(RESUME.c.channel == wanted.channel)
+    if wanted.agent is not None:
+        where.append(RESUME.c.agent == wanted.agent)
+    if wanted.differs is not None:
+        where.append(_DIFFERS if wanted.differs else and_(_SHADOW, not_(_DIFFERS)))
     if before is not None:
         at, resume_id = before
         where.append(or_(RESUME.c.at < at, and_(RESUME.c.at == at, RESUME.c.resume_id < resume_id)))
@@ -226,3 +248,70 @@ def counted(conn: Connection, tenant: str, start: datetime, end: datetime) -> di
 def ignored(conn: Connection, tenant: str, start: datetime, end: datetime) -> int:
     where = (RESUME.c.tenant == tenant, RESUME.c.at >= start, RESUME.c.at < end, RESUME.c.ignored.is_(True))
     return int(conn.execute(select(func.count()).where(*where)).scalar_one())
+
+
+def ignored_by(conn: Connection, tenant: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
+    """By channel and version of the agent: of how many conversations it is known where they started, and how many started
+    elsewhere than they were told. The worst first, at most `GROUPS_LISTED`. Their cases are those of `Filter(ignored=True)`."""
+    its = (RESUME.c.tenant == tenant, RESUME.c.at >= start, RESUME.c.at < end, RESUME.c.entered_state.is_not(None))
+    missed = func.sum(case((RESUME.c.ignored.is_(True), 1), else_=0))
+    grouped = select(RESUME.c.channel, RESUME.c.agent, func.count(), missed).where(*its)
+    by = (RESUME.c.channel, RESUME.c.agent)
+    rows = conn.execute(grouped.group_by(*by).order_by(missed.desc(), *by).limit(GROUPS_LISTED))
+    return [{"channel": c, "agent": agent, "entered": int(n), "ignored": int(missed)} for c, agent, n, missed in rows]
+
+
+def shadow(conn: Connection, tenant: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
+    """By channel in shadow: how many reads found a borrower, how many of them would have started elsewhere than at the cold
+    start that was handed out, and in which states. Their cases are those of `Filter(differs=True)`."""
+    its = (RESUME.c.tenant == tenant, RESUME.c.at >= start, RESUME.c.at < end, _SHADOW)
+    grouped = select(RESUME.c.channel, RESUME.c.granted, func.count()).where(*its).group_by(
+        RESUME.c.channel, RESUME.c.granted
+    )  # fmt: skip
+    granted: dict[str, Counter[str]] = {}
+    for channel, state, n in conn.execute(grouped):
+        granted.setdefault(channel, Counter())[state or NO_STATE] += n
+    return [
+        {
+            "channel": channel,
+            "resumes": of.total(),
+            "different": of.total() - of[str(COLD.state)],
+            "granted": dict(sorted(of.items())),
+        }
+        for channel, of in sorted(granted.items())
+    ]
+
+
+GROUPS_LISTED: Final = 50
+NO_STATE: Final = "none"
+_SHADOW: Final = and_(RESUME.c.mode == "shadow", RESUME.c.position.is_not(None))
+_DIFFERS: Final = and_(_SHADOW, func.coalesce(RESUME.c.granted, "") != COLD.state)
+
+
+class Measures:
+    """How resumes are answered, as metrics, so that an alert can be set on the share of fallbacks (AC-74)."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._answers = Counted(
+            "borrower_memory_resumes",
+            "Answers of resume; fallback says why no caller's or model's proposal was used",
+            ["channel", "mode", "source", "fallback", "degraded"],
+            registry=registry,
+        )
+        self._refusals = Counted(
+            "borrower_memory_refusals",
+            "Proposals that the floor refused, by rule",
+            ["channel", "rule"],
+            registry=registry,
+        )
+        self._known: dict[tuple[str, ...], Any] = {}
+        """By labels, what counts: looking them up takes longer than counting."""
+
+    def answered(self, kept: Kept) -> None:
+        labels = (kept.channel, kept.mode, kept.source, kept.fallback or "", "yes" if kept.degraded else "no")
+        counted = self._known.get(labels)
+        if counted is None:
+            counted = self._known[labels] = self._answers.labels(*labels)
+        counted.inc()
+        for refusal in kept.refusals:
+            self._refusals.labels(kept.channel, refusal.rule).inc()

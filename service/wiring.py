@@ -71,6 +71,7 @@ class Parts:
 
     def __post_init__(self) -> None:
         self.chats = Chats(self.database, self.secrets, self.policies, self.clock)
+        self.resumes.measure(self.registry)
         self.proposals = Proposals(self.database, self.policies, self.clock, self.settings.model)
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)

@@ -19,7 +19,7 @@ from service.chats import rows
 from service.errors import FieldError, InvalidBody, NotFound
 from service.intake.receive import retried
 from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
-from statemachine.wire import Id, Instant
+from statemachine.wire import Channel, Id, Instant, Name
 
 router = routes("ops")
 
@@ -46,6 +46,9 @@ class OfResumes(OfPage):
     rule: Id | None = None
     fallback: Id | None = None
     ignored: Yes | None = None
+    channel: Channel | None = None
+    agent: Name | None = None
+    differs: Yes | None = None
 
 
 @call(
@@ -73,6 +76,8 @@ async def get_stats(call: Call) -> Response:
             "set_aside": records.set_aside_open(conn, call.tenant),
             "missing_reports": records.missing_reports(conn, call.tenant, missing_since),
             "resumes_ignored": resumes.ignored(conn, call.tenant, start, end),
+            "resumes_ignored_by": resumes.ignored_by(conn, call.tenant, start, end),
+            "shadow": resumes.shadow(conn, call.tenant, start, end),
             "summaries_waiting": rows.waiting(conn, call.tenant, now),
             "unmerged": unmerged + elsewhere,
             "oldest_unmerged_seconds": max(oldest, age),
@@ -176,7 +181,7 @@ def _number(text: str) -> int:
 
 @call(
     router, "GET", "/v1/ops/resumes", "list_resumes", scope="ops", query=OfResumes,
-    answers="200: past answers, newest first; by borrower, rule, fallback, or ignored.",
+    answers="200: past answers, newest first; by borrower, rule, fallback, ignored, channel, agent, or where shadow differs.",
 )  # fmt: skip
 async def list_resumes(call: Call) -> Response:
     """How past resumes were answered, and whether the start was used."""
@@ -184,7 +189,15 @@ async def list_resumes(call: Call) -> Response:
     await after(call, wanted.after)
     await call.parts.resumes.flush()
     before = _place(wanted.cursor)
-    only = resumes.Filter(wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored)
+    only = resumes.Filter(
+        wanted.borrower_id,
+        wanted.rule,
+        wanted.fallback,
+        wanted.ignored,
+        wanted.channel,
+        wanted.agent,
+        wanted.differs,
+    )
     items = await call.parts.database.read(lambda conn: resumes.page(conn, call.tenant, only, wanted.limit + 1, before))
     more = len(items) > wanted.limit
     items = items[: wanted.limit]
