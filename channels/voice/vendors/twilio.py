@@ -37,6 +37,10 @@ def _item(form: Mapping[str, Any], delivery: Delivery) -> Item:
     if form.get("SessionId"):
         return report(_relay(form), delivery)
     told = _leg(form, status)
+    if form.get(
+        "ParentCallSid"
+    ):  # whoever a call is put through to may be ours, and is in no case told from the borrower
+        return Item(told.key, ignored="a leg of another call")
     if status in ENDED:
         return report(told, delivery)
     if status == "in-progress":

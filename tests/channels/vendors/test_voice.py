@@ -293,6 +293,12 @@ def test_a_call_that_began_is_awaited(vendor: str, document: Any) -> None:
     assert event.occurred_at == ARRIVED
 
 
+def test_a_leg_to_whoever_a_call_was_put_through_to_is_no_call_of_a_borrower() -> None:
+    document = sample("voice-twilio-status-callback.json").document
+    (item,) = parsed("voice", "twilio", document | {"ParentCallSid": "CA1", "To": "+919000000555"})
+    assert item.ignored == "a leg of another call"
+
+
 def test_a_leg_that_a_machine_answered_is_voicemail() -> None:
     document = sample("voice-twilio-status-callback.json").document
     document["AnsweredBy"] = "machine_end_beep"
