@@ -11,7 +11,20 @@ from starlette.types import Receive, Scope, Send
 from service.calls import direct
 from service.edge import Edge, InFlight
 from service.errors import exception_handlers
-from service.routes import borrowers, docs, events, export, health, hooks, ops, permits, resume, summaries
+from service.routes import (
+    borrowers,
+    decisions,
+    docs,
+    events,
+    export,
+    health,
+    hooks,
+    ops,
+    permits,
+    resume,
+    sources,
+    summaries,
+)
 from service.wiring import Parts
 
 TITLE = "Borrower Memory"
@@ -60,7 +73,21 @@ def application(parts: Parts) -> Api:
     )
     app.state.parts = parts
     routers = [
-        noun.router for noun in (summaries, events, resume, borrowers, permits, export, ops, health, hooks, docs)
+        noun.router
+        for noun in (
+            summaries,
+            events,
+            resume,
+            borrowers,
+            permits,
+            decisions,
+            sources,
+            export,
+            ops,
+            health,
+            hooks,
+            docs,
+        )
     ]
     for router in routers:
         app.include_router(router)

@@ -198,7 +198,7 @@ def _documented(
 
     kinds = inspect.Parameter.KEYWORD_ONLY
     parameters = []
-    for name, known in (("borrower_id", ["B-101"]), ("id", None)):
+    for name, known in (("borrower_id", ["B-101"]), ("decision_id", ["D-1"]), ("id", None)):
         if f"{{{name}}}" in path:
             parameters.append(inspect.Parameter(name, kinds, annotation=Annotated[str, Path(examples=known)]))
     if body is not None:

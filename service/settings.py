@@ -193,6 +193,8 @@ class Settings(BaseModel):
     llm_base_url: Annotated[str, AfterValidator(_web_address)] | None = None
     llm_model: Words | None = None
     llm_api_key: SecretStr | None = None
+    source_url: Annotated[str, AfterValidator(_web_address)] | None = None  # None: versions are reported, never asked
+    source_key: SecretStr | None = None
     policy_file: File | None = None
     mode: Words | None = None  # overrides the policy's; anything unknown is disabled
     log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], Upper] = "INFO"
@@ -211,6 +213,8 @@ class Settings(BaseModel):
         for name in ("llm_model", "llm_api_key"):
             if self.llm_base_url is None and getattr(self, name) is not None:
                 raise _wrong("needs LLM_BASE_URL", name)
+        if self.source_url is None and self.source_key is not None:
+            raise _wrong("needs SOURCE_URL", "source_key")
         if self.secret_keys is None and not self.database.is_sqlite:
             raise _wrong("is needed with PostgreSQL", "secret_keys")
         return self

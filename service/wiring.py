@@ -18,6 +18,9 @@ from service.chats.chats import Chats
 from service.chats.sweeper import Sweeper
 from service.clock import utc_now
 from service.database import DatabaseUnavailable, Store
+from service.decisions.corrections import Means, Measures, NoIndex
+from service.decisions.decisions import Decisions
+from service.decisions.reader import HttpReader, NoReader, SourceReader
 from service.edge import RateLimit
 from service.errors import Unavailable
 from service.gists import GistKeeper
@@ -73,6 +76,18 @@ class Parts:
         self.chats = Chats(self.database, self.secrets, self.policies, self.clock)
         self.resumes.measure(self.registry)
         self.proposals = Proposals(self.database, self.policies, self.clock, self.settings.model)
+        self.decisions = Decisions(
+            Means(
+                self.database,
+                self.intake,
+                self.secrets,
+                self.policies,
+                self.clock,
+                _source_reader(self.settings),
+                NoIndex(),
+                Measures(self.registry),
+            )
+        )
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)
         self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
@@ -169,7 +184,7 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         )
         running = asyncio.create_task(writer.run())
         try:
-            async with _swept(parts), _proposed(parts), _hooked(parts, alone=True):
+            async with _swept(parts), _proposed(parts), _hooked(parts, alone=True), _corrected(parts):
                 yield parts
         finally:
             await writer.stop()
@@ -193,6 +208,29 @@ async def _hooked(parts: Parts, *, alone: bool = False) -> AsyncIterator[None]:
         _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
         for task in late:  # what it has in hand is claimed for a while, and read again after
             task.cancel()
+
+
+@contextlib.asynccontextmanager
+async def _corrected(parts: Parts) -> AsyncIterator[None]:
+    """Corrections of decisions are kept at within the block."""
+    corrections = parts.decisions.corrections
+    running = asyncio.create_task(corrections.run())
+    try:
+        yield
+    finally:
+        await corrections.stop()
+        _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
+        for task in late:  # whatever it has in hand is a row that is looked at again
+            task.cancel()
+        await parts.decisions.close()
+
+
+def _source_reader(settings: Settings) -> SourceReader:
+    """Who is asked what version a source is at; nobody, when the settings name none."""
+    if settings.source_url is None:
+        return NoReader()
+    key = settings.source_key
+    return HttpReader(settings.source_url, key.get_secret_value() if key else None)
 
 
 @contextlib.asynccontextmanager
@@ -362,7 +400,7 @@ async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[
                 lambda: float(intake.spools)
             )
             try:
-                async with _hooked(parts):
+                async with _hooked(parts), _corrected(parts):
                     yield parts
             finally:
                 await ends.leave()

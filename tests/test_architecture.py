@@ -293,11 +293,17 @@ GET  /v1/borrowers/{borrower_id}/facts      get_facts            read
 GET  /v1/borrowers/{borrower_id}/flags      get_flags            read
 GET  /v1/borrowers/{borrower_id}/timeline   get_timeline         read
 POST /v1/borrowers/{borrower_id}/permits    take_permit          events:agent
+GET  /v1/borrowers/{borrower_id}/decisions  get_decisions        read
+POST /v1/decisions                          take_decision        events:agent
+POST /v1/decisions/{decision_id}/check      check_decision       events:agent
+POST /v1/sources                            report_source        events:agent
 GET  /v1/borrowers/{borrower_id}/export     export_borrower      privacy
 GET  /v1/borrowers                          list_borrowers       search:all
 GET  /v1/ops/stats                          get_stats            ops
 GET  /v1/ops/set-aside                      list_set_aside       ops
 POST /v1/ops/set-aside/{id}/retry           retry_set_aside      events:ops
+GET  /v1/ops/corrections                    list_corrections     ops
+GET  /v1/ops/claims                         list_untraceable_claims ops
 GET  /v1/ops/missing-reports                list_missing_reports ops
 GET  /v1/ops/resumes                        list_resumes         ops
 GET  /v1/ops/summaries-waiting              list_summaries_waiting ops

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from service.intake.log import IntakeLog, Pending
+from sqlalchemy import Connection
+
+from service.intake.log import Pending, Position, TableLike
 from service.writer import Outcome, Outcomes, Writer
 from statemachine.stamps import Entry
 
@@ -19,6 +21,12 @@ class Intake(Protocol):
     async def append(self, items: Sequence[Pending], entries: Sequence[Entry | None]) -> list[asyncio.Future[Outcome]]:
         """Durable on return; where the outcome of each will be told. The entry is None of what was durable before, and is
         tried again. Raises `LogUnavailable`, `DatabaseUnavailable`."""
+
+    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]:
+        """As part of the caller's transaction, durable with it; when it is committed, call `appended`."""
+
+    def appended(self, positions: Sequence[Position]) -> None:
+        """What `append_within` added is committed."""
 
     async def is_behind(self, tenant: str, borrower_id: str) -> bool:
         """Whether an accepted entry of this borrower may not be merged yet, beside what the tables tell in one look
@@ -35,7 +43,7 @@ class Intake(Protocol):
 class TableIntake:
     """The table log and a writer in this process."""
 
-    def __init__(self, log: IntakeLog, outcomes: Outcomes, writer: Writer) -> None:
+    def __init__(self, log: TableLike, outcomes: Outcomes, writer: Writer) -> None:
         self._log = log
         self._outcomes = outcomes
         self._writer = writer
@@ -45,6 +53,12 @@ class TableIntake:
             if entry is not None:
                 self._writer.hand_over(item.value, item.tenant, entry)
         return [self._outcomes.expect(position) for position in await self._log.append(items)]
+
+    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]:
+        return self._log.append_within(connection, items)
+
+    def appended(self, positions: Sequence[Position]) -> None:
+        self._log.appended(positions)
 
     async def is_behind(self, tenant: str, borrower_id: str) -> bool:
         """The tables tell all of it."""

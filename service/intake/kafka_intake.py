@@ -81,6 +81,13 @@ class KafkaIntake:
             waits.append(self._watch.expect(item.tenant, item.event_id, *known))
         return waits
 
+    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]:
+        """By the outbox: it is relayed in order once the transaction is committed."""
+        return self._outbox.append_within(connection, items)
+
+    def appended(self, positions: Sequence[Position]) -> None:
+        self._outbox.appended(positions)
+
     async def make_durable(self, items: Sequence[Pending]) -> list[Position]:
         """Durable on return; an offset of -1 for what is in the spool. Raises `LogUnavailable`."""
         if not items:

@@ -142,8 +142,15 @@ class InternalLog(Protocol):
 
     def announce_within(self, connection: Connection, changes: Sequence[Change]) -> None: ...
 
+    def publish_within(self, connection: Connection, items: Sequence[Pending]) -> None:
+        """Announces these values as they are, beside the records."""
+
     def appended(self, positions: Sequence[Position]) -> None:
         """To be called once the transaction is committed: wakes who waits for it."""
+
+
+class TableLike(IntakeLog, InternalLog, Protocol):
+    """A log in the database itself: whoever has a transaction can append within it."""
 
 
 def partition_of(tenant: str, borrower_id: str, partitions: int) -> int:

@@ -146,6 +146,9 @@ class Outbox:
             connection, CHANGES, [Pending(c.tenant, c.borrower_id, c.event_id, announcement(c, now)) for c in changes]
         )
 
+    def publish_within(self, connection: Connection, items: Sequence[Pending]) -> None:
+        self._add(connection, CHANGES, items)
+
     def appended(self, positions: Sequence[Position] = ()) -> None:
         self._added.set()
 
@@ -268,6 +271,13 @@ def waiting(connection: Connection, tenant: str) -> tuple[int, datetime | None]:
     where = (_ROWS.c.topic == INTAKE, _ROWS.c.tenant == tenant)
     added = connection.execute(select(_ROWS.c.added_at).where(*where).order_by(_ROWS.c.id)).scalars().all()
     return len(added), min(added, default=None)
+
+
+def is_announced(connection: Connection, tenant: str, borrower_id: str, event_id: str) -> bool:
+    """Whether what was published under this id, if anything was, has reached its topic."""
+    of = (_ROWS.c.tenant == tenant, _ROWS.c.borrower_id == borrower_id, _ROWS.c.topic == CHANGES)
+    wanted = select(_ROWS.c.id).where(*of, _ROWS.c.event_id == event_id).limit(1)
+    return connection.execute(wanted).first() is None
 
 
 def is_awaited(connection: Connection, tenant: str, cause: str) -> bool:

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from sqlalchemy import Connection
+
 from service.intake.envelope import body_hash
 from service.intake.kafka_intake import JournalWatch
-from service.intake.log import IntakeLog, Pending
+from service.intake.log import Pending, Position, TableLike
 from service.writer import Outcome
 from statemachine.stamps import Entry
 
@@ -16,7 +18,7 @@ from statemachine.stamps import Entry
 class TableBeside:
     """As `TableIntake`, with the writer in another process of the same database."""
 
-    def __init__(self, log: IntakeLog, watch: JournalWatch, keyed_hash: Callable[[str, str], str]) -> None:
+    def __init__(self, log: TableLike, watch: JournalWatch, keyed_hash: Callable[[str, str], str]) -> None:
         self._log = log
         self._watch = watch
         self._keyed_hash = keyed_hash
@@ -30,6 +32,12 @@ class TableBeside:
             return self._watch.expect(item.tenant, item.event_id)
         its_hash = body_hash(entry.body, self._keyed_hash)
         return self._watch.expect(item.tenant, item.event_id, entry.stamps.digest, its_hash)
+
+    def append_within(self, connection: Connection, items: Sequence[Pending]) -> list[Position]:
+        return self._log.append_within(connection, items)
+
+    def appended(self, positions: Sequence[Position]) -> None:
+        """Whoever reads the log elsewhere looks by itself."""
 
     async def is_behind(self, tenant: str, borrower_id: str) -> bool:
         """The tables tell all of it."""

@@ -196,6 +196,9 @@ class TableLog:
     def announce_within(self, connection: Connection, changes: Sequence[Change]) -> None:
         """Without Kafka there is nobody to tell."""
 
+    def publish_within(self, connection: Connection, items: Sequence[Pending]) -> None:
+        """As `announce_within`."""
+
     def appended(self, positions: Sequence[Position]) -> None:
         for partition in {position.partition for position in positions}:
             self._wake(partition)

@@ -37,6 +37,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DataError, IntegrityError
 
 from service.database import DatabaseUnavailable, OutcomeUnknown, Store
+from service.decisions import merging as decisions
 from service.intake.log import (
     IntakeLog,
     InternalLog,
@@ -54,7 +55,7 @@ from service.writer.folding import Folder
 from service.writer.invariants import InvariantBroken
 from service.writer.limits import IN_HAND_BYTES, NearlyAllRefused, Refusals, Room, within
 from service.writer.outcomes import Outcome, Outcomes
-from service.writer.saving import change_of, internal_ids, outcome_of, write
+from service.writer.saving import change_of, decisions_of, internal_ids, outcome_of, write
 from statemachine.stamps import (
     Entry,
 )
@@ -323,6 +324,7 @@ class Writer:
         last_entry = entry_mark(batch.items[-1].logged)
         internal = internal_ids(batch)
         changes = [change_of(fold) for fold in batch.folds.values()]
+        decided, now = decisions_of(batch), self._clock()
 
         def save(connection: Connection) -> list[Position]:
             fence.advance(connection, batch.end, last_entry)
@@ -331,6 +333,7 @@ class Writer:
             for tenant, event_ids in internal.items():
                 self._internal.taken_up_within(connection, tenant, event_ids)
             self._internal.announce_within(connection, changes)
+            decisions.merged(connection, self._internal, decided, now)
             return sent
 
         try:

@@ -19,6 +19,7 @@ from service.writer.outcomes import Outcome
 from statemachine.entries import Summary
 from statemachine.stamps import (
     INTERNAL_TYPES,
+    DecisionChanged,
     Entry,
 )
 
@@ -60,6 +61,12 @@ def internal_ids(batch: Batch) -> dict[str, list[str]]:
         if item.opened is not None and item.entry.type in INTERNAL_TYPES:
             found.setdefault(item.tenant, []).append(item.entry.event_id)
     return found
+
+
+def decisions_of(batch: Batch) -> list[tuple[str, str, DecisionChanged]]:
+    """Tenant, borrower and what changed, of the decisions that the batch merges."""
+    merged = (item for item in batch.items if item.is_merged)
+    return [(*item.key, item.entry.body) for item in merged if isinstance(item.entry.body, DecisionChanged)]
 
 
 def change_of(fold: Fold) -> Change:

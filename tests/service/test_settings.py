@@ -40,7 +40,8 @@ def test_the_defaults_are_the_contract() -> None:
 def test_the_variables_are_those_of_the_contract() -> None:
     names = """HOST PORT METRICS_PORT DATABASE_URL KAFKA_BOOTSTRAP_SERVERS KAFKA_SECURITY_PROTOCOL KAFKA_SASL_MECHANISM
     KAFKA_SASL_USERNAME KAFKA_SASL_PASSWORD KAFKA_SSL_CAFILE KAFKA_TOPIC_PREFIX KAFKA_PARTITIONS KAFKA_REPLICATION
-    KAFKA_SESSION_SECONDS SECRET_KEYS LLM_BASE_URL LLM_MODEL LLM_API_KEY POLICY_FILE MODE LOG_LEVEL"""
+    KAFKA_SESSION_SECONDS SECRET_KEYS LLM_BASE_URL LLM_MODEL LLM_API_KEY SOURCE_URL SOURCE_KEY POLICY_FILE MODE
+    LOG_LEVEL"""
     assert set(settings.VARIABLES) == {PREFIX + name for name in names.split()}
 
 
@@ -171,6 +172,7 @@ def test_postgres_urls_are_told_with_and_without_a_driver(url: str, rest: str, r
         ({"LLM_BASE_URL": "http://h/v1"}, "LLM_MODEL"),
         ({"LLM_MODEL": "m"}, "LLM_MODEL"),
         ({"LLM_API_KEY": SECRET}, "LLM_API_KEY"),
+        ({"SOURCE_KEY": SECRET}, "SOURCE_KEY"),
         ({"POLICY_FILE": "none.toml"}, "POLICY_FILE"),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
         ({"HOST": "h" * 501}, "HOST"),
