@@ -19,6 +19,7 @@ from service.routes import (
     export,
     health,
     hooks,
+    mcp,
     ops,
     permits,
     resume,
@@ -89,6 +90,7 @@ def application(parts: Parts) -> Api:
             docs,
         )
     ]
+    routers.append(mcp.over(routers, VERSION))
     for router in routers:
         app.include_router(router)
     docs.document_keys(app)

@@ -108,6 +108,25 @@ class DirectRoute(APIRoute):
         return handle
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a call takes beside its path: models, or a union of models."""
+
+    body: Any
+    query: type[BaseModel] | None
+
+
+def operations(routers: Iterable[APIRouter]) -> dict[str, DirectRoute]:
+    """The documented calls by operation id."""
+    every = (route for router in routers for route in router.routes)
+    return {route.operation_id: route for route in every if isinstance(route, DirectRoute) and route.operation_id}
+
+
+def taken_by(route: DirectRoute) -> Taken:
+    taken: Taken = route.endpoint.taken  # type: ignore[attr-defined]
+    return taken
+
+
 def direct(routers: Iterable[APIRouter]) -> dict[tuple[str, str], ASGIApp]:
     """The calls whose path has no part of its own, by method and path. The framework would ask its routes one by one, and
     put layers around them that such a call has no use for."""
@@ -161,6 +180,7 @@ def call(
 
         documented = _documented(handler, path, body, examples, query)
         documented.handle = handle  # type: ignore[attr-defined]
+        documented.taken = Taken(body, query)  # type: ignore[attr-defined]
         router.add_api_route(
             path,
             documented,

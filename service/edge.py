@@ -62,6 +62,11 @@ def note(scope: Scope, **ids: str) -> None:
     scope.get(_NOTES, {}).update(ids)
 
 
+def beneath(scope: Scope, body: bytes, **own: object) -> Scope:
+    """The scope of a call that is made within a request: its ids go into the request's line, its body is this one."""
+    return {**scope, _BODY: body, **own}
+
+
 async def json_body(request: Request) -> tuple[object, tuple[str, ...]]:
     """The document of a request and the paths repaired in it. Raises `NotJson` or `MalformedJson`."""
     if not strictjson.is_json(request.headers.get("content-type")):
@@ -154,7 +159,7 @@ class _Exchange:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.status = int(message["status"])
         await self._send(message)
 
 

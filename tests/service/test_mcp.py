@@ -1,0 +1,57 @@
+"""Each tool is an operation of the API under its own name, and reads of one borrower only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from service.calls import operations
+from service.mcp.asking import Asking
+from service.mcp.tool import Tool
+from service.mcp.tools import TOOLS
+from service.routes import borrowers, events, permits, resume
+from statemachine.volatility import Volatility, tool_volatility
+from tests.service.api import api
+
+KNOWN = operations([borrowers.router, events.router, permits.router, resume.router])
+OURS = [tool for tool in TOOLS if tool.operation in KNOWN]
+
+
+@pytest.mark.parametrize("tool", OURS, ids=lambda tool: tool.operation)
+def test_a_tool_says_what_it_takes_and_whose_it_is(tool: Tool) -> None:
+    asking = Asking(tool, KNOWN)
+    Draft202012Validator.check_schema(asking.schema)
+    assert asking.schema["type"] == "object"
+    assert asking.schema["additionalProperties"] is False
+    takes = asking.schema["properties"]
+    assert "tenant" not in takes, "it comes from the key"
+    names_somebody = {"borrower_id", "identifier", "loan_id"} & set(takes)
+    assert "borrower_id" in asking.schema["required"] or len(names_somebody) == 3 or tool.whole, "owner scope"
+
+
+def test_what_a_tool_reads_is_live_and_what_it_writes_happened() -> None:
+    for tool in OURS:
+        if tool.reads:
+            assert tool_volatility(tool.operation) is Volatility.LIVE, tool.operation
+    assert tool_volatility("post_event") is Volatility.EVENT
+
+
+def test_no_two_tools_have_one_name_and_no_tool_reads_across_borrowers() -> None:
+    names = [tool.operation for tool in TOOLS]
+    assert len(set(names)) == len(names)
+    assert not {"list_borrowers", "search"} & set(names)
+
+
+def test_a_tool_over_no_operation_is_found_at_the_start() -> None:
+    with pytest.raises(LookupError, match="get_weather"):
+        Asking(Tool(operation="get_weather", title="", description="", reads=True), KNOWN)
+
+
+async def test_the_calls_that_tools_stand_for_are_the_applications(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        document = (await service.get("/openapi.json")).document
+        there = {call["operationId"] for calls in document["paths"].values() for call in calls.values()}
+        assert {tool.operation for tool in TOOLS} <= there
+        assert "/mcp" not in document["paths"], "its contract is the protocol's"
