@@ -199,6 +199,12 @@ class Keyring:
             return None
         return found
 
+    async def by_id(self, key_id: str) -> Key | None:
+        """The key in force of this id, for a session that was opened with it; looked up anew. Raises `DatabaseUnavailable`."""
+        row = await self._database.read(lambda connection: _BY_ID.row(connection, id=key_id))
+        found = _key(*row[:-1]) if row is not None else None
+        return found if found is not None and found.is_valid(self._clock()) else None
+
     async def _look_up(self, key: str) -> Key | None:
         key_id = secrets.key_id_of(key)
         if key_id is None:

@@ -69,13 +69,14 @@ def _journeys(
     while True:
         rest = [tuple_(*order) > tuple_(*place)] if place is not None else []
         rows = connection.execute(select(JOURNEY).where(*where, *rest).order_by(*order).limit(size)).mappings().all()
-        yield from (_journey_item(row, now) for row in rows)
+        yield from (journey_item(row, now) for row in rows)
         if len(rows) < size:
             return
         place = (rows[-1]["borrower_id"], rows[-1]["loan_id"])
 
 
-def _journey_item(row: Any, now: datetime) -> dict[str, Any]:
+def journey_item(row: Any, now: datetime) -> dict[str, Any]:
+    """A row as lists show it, without the holds that have ended."""
     shown = ("borrower_id", "loan_id", "cycle_id", "attempt", "stage", "rung", "amount", "currency", "promise_due_date")
     holds = [h for h in msgspec.json.decode(row["holds"]) if h["until"] is None or instant_in(h["until"]) > now]
     return {

@@ -1,0 +1,237 @@
+"""One borrower at a glance: who, where in the journey, what was promised and by which words, what happened, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Final
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from service import audit, records
+from service.narrative import Withheld, narrative, previous_step, said_in_words
+from service.pages import reading
+from service.pages.drawing import Page
+from service.pages.page import Visit, page, pages
+from service.pages.queries import OfOne, listed
+from service.pages.reading import Seen, Start, cycle_of
+from statemachine.conclusions import (
+    STAGES,
+    Callback,
+    Claim,
+    Cycle,
+    Flag,
+    Hold,
+    KnownFact,
+    KnownIdentifier,
+    OptOut,
+    Payment,
+    Promise,
+    StartedConversation,
+)
+from statemachine.ladder import RUNGS
+
+router = pages()
+
+TIMELINE_ROWS: Final = 30
+AUDIT_ROWS: Final = 5
+PROMISED: Final = ("status", "amount", "currency", "due_date")
+SHOWN_FIELDS: Final = (
+    "kind", "text", "amount", "amount_due", "currency", "due_date", "outcome", "message_id", "payment_ref", "method", "reason",
+    "purpose", "until", "settles", "loan_id", "cycle_id", "conversation_id",
+)  # fmt: skip
+"""Of an event on the time line; whose number it names is masked where numbers are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A flag of the attempt, with the event behind it."""
+
+    name: str
+    flag: Flag
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A fact, and where it comes from in words."""
+
+    fact: KnownFact
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of the time line, as it was posted; what it does not have is null."""
+
+    kind: str
+    at: datetime
+    event_id: str
+    title: str
+    channel: str | None
+    conversation_id: str | None
+    revisions: int
+    disposition: str | None
+    agent: str | None
+    entered_state: str | None
+    prose: str | None
+    promised: Mapping[str, Any] | None
+    turns: tuple[Turn, ...]
+    details: tuple[tuple[str, str], ...]
+    """Of an event: its own fields by name."""
+
+
+def _item(told: Mapping[str, Any]) -> Item:
+    entry = told["entry"]
+    is_told = told["kind"] == "conversation"
+    promised = entry.get("commitment") if is_told else None
+    return Item(
+        kind=told["kind"],
+        at=told["at"],
+        event_id=told["event_id"],
+        title=(entry.get("outcome") or "conversation") if is_told else entry["type"],
+        channel=entry.get("channel"),
+        conversation_id=entry.get("conversation_id"),
+        revisions=told["revisions"],
+        disposition=entry.get("disposition"),
+        agent=entry.get("agent"),
+        entered_state=entry.get("entered_state"),
+        prose=entry.get("summary") if is_told else None,
+        promised={name: promised.get(name) for name in PROMISED} if promised else None,
+        turns=tuple(Turn(turn["speaker"], turn["text"]) for turn in entry.get("turns") or ()),
+        details=()
+        if is_told
+        else tuple((name, str(entry[name])) for name in SHOWN_FIELDS if entry.get(name) is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of the journey, and whether it is behind."""
+
+    name: str
+    is_reached: bool
+    is_here: bool
+
+
+@dataclass(frozen=True)
+class Borrower(Page):
+    """The story of one borrower in one loan's cycle."""
+
+    template: ClassVar[str] = "borrower.html.j2"
+    borrower_id: str
+    is_provisional: bool
+    record_version: int
+    time_zone: str
+    loans: tuple[str, ...]
+    cycle: Cycle
+    cycles: tuple[Cycle, ...]
+    journey: tuple[Step, ...]
+    rungs: tuple[str, ...]
+    promise: Promise | None
+    counter_proposals: tuple[Promise, ...]
+    history: tuple[Promise, ...]
+    claim: Claim | None
+    callback: Callback | None
+    flags: tuple[Told, ...]
+    payments: tuple[Payment, ...]
+    unplaced_payments: tuple[Payment, ...]
+    identifiers: tuple[KnownIdentifier, ...]
+    revealed: bool
+    holds: tuple[Hold, ...]
+    opt_outs: tuple[OptOut, ...]
+    facts: tuple[Remembered, ...]
+    previous: str
+    starts: tuple[Start, ...]
+    withheld: tuple[Withheld, ...]
+    briefing: str
+    missing: tuple[StartedConversation, ...]
+    timeline: tuple[Item, ...]
+    next_cursor: str | None
+    is_first: bool
+    audited: tuple[dict[str, Any], ...]
+
+
+@page(router, "GET", "/ops/borrowers/{borrower_id}")
+async def borrower(visit: Visit) -> Response:
+    return visit.show(await _drawn(visit, await reading.seen(visit), revealed=False))
+
+
+@page(router, "POST", "/ops/borrowers/{borrower_id}/reveal")
+async def reveal(visit: Visit) -> Response:
+    """Shows the numbers once, and keeps that somebody looked."""
+    who = await reading.seen(visit)
+    kinds = ", ".join(sorted({i.kind for i in who.one.state.identifiers}))
+    line = audit.Line(
+        visit.tenant, visit.parts.clock(), visit.person.who, "numbers_revealed", who.one.borrower_id, kinds
+    )
+    await visit.parts.database.write(lambda conn: audit.add(conn, line))
+    return visit.show(await _drawn(visit, who, revealed=True))
+
+
+async def _drawn(visit: Visit, who: Seen, *, revealed: bool) -> Borrower:
+    wanted, one, now = visit.query(OfOne), who.one, visit.parts.clock()
+    state, cycle = one.state, cycle_of(one, wanted.loan_id)
+
+    def look(conn: Connection) -> records.Page:
+        return records.timeline(conn, visit.tenant, one.borrower_id, TIMELINE_ROWS, wanted.cursor)
+
+    told = await listed(visit, look)
+    lines = await visit.parts.database.read(
+        lambda conn: audit.page(conn, visit.tenant, one.borrower_id, AUDIT_ROWS, None)
+    )
+    briefing = narrative(state, cycle, now=now)
+    return Borrower(
+        borrower_id=one.borrower_id,
+        is_provisional=one.is_provisional,
+        record_version=one.version,
+        time_zone=state.time_zone,
+        loans=state.loans,
+        cycle=cycle,
+        cycles=state.cycles,
+        journey=_journey(cycle),
+        rungs=RUNGS,
+        promise=cycle.promise,
+        counter_proposals=cycle.counter_proposals,
+        history=cycle.history,
+        claim=cycle.payment_claim,
+        callback=state.callback,
+        flags=tuple(Told(name, getattr(cycle, name)) for name in records.FLAGS),
+        payments=cycle.payments,
+        unplaced_payments=state.unplaced_payments,
+        identifiers=state.identifiers,
+        revealed=revealed,
+        holds=state.holds,
+        opt_outs=state.opt_outs,
+        facts=tuple(Remembered(fact, said_in_words(fact, state)) for fact in state.facts),
+        previous=previous_step(state, cycle, now=now),
+        starts=await reading.starts(visit, who, cycle),
+        withheld=briefing.withheld,
+        briefing=briefing.text,
+        missing=state.started,
+        timeline=tuple(_item(item) for item in told.items),
+        next_cursor=told.next_cursor,
+        is_first=wanted.cursor is None,
+        audited=tuple(lines.items),
+    )
+
+
+def _journey(cycle: Cycle) -> tuple[Step, ...]:
+    """The stages up to where the cycle stands. A stage may be passed over: a link may go out before any reminder."""
+    here = STAGES.index(cycle.stage)
+    reached = {
+        "empty": True,
+        "negotiation": cycle.contact_made,
+        "committed": cycle.promise is not None,
+        "reminded": cycle.reminded.value,
+        "link_shared": cycle.payment_link_shared.value,
+        "paid": cycle.status == "paid",
+    }
+    return tuple(Step(name, reached[name], place == here) for place, name in enumerate(STAGES))

@@ -1,0 +1,228 @@
+"""Templates, and how times, money and numbers of people are written in them.
+
+A page is a frozen dataclass: its fields are the names that its template has, no more and no fewer (a test compares them).
+Everything is escaped. Numbers of people are masked here and nowhere else, in texts as well, so that whoever forgets to ask
+for a mask gets one.
+
+Nothing here reads a store, knows a route or decides what is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Final
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+
+TEMPLATES: Final = Path(__file__).parents[2] / "templates"
+ROOM: Final = TEMPLATES / "ops"
+SHOWN_DIGITS: Final = 2
+"""Of a number that is masked, at its end: enough to tell two of one person apart, too few to call."""
+REFRESH_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around every page."""
+
+    tenant: str
+    name: str
+    acts: bool
+    keeps_privacy: bool
+    token: str
+    zone: str
+    now: datetime
+    here: str
+    fresh: bool
+    """Whether the page may be read anew by itself: what answered a form may not."""
+    policy_problem: str
+    rooms: tuple[tuple[str, str], ...]
+    """Path and name of every page that has a place of its own."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: what its template is given."""
+
+    template: ClassVar[str]
+    reloads: ClassVar[bool] = True
+    """Whether it is read anew by itself."""
+
+
+@dataclass(frozen=True)
+class Refused(Page):
+    """That it could not be done or read, and why."""
+
+    template: ClassVar[str] = "refused.html.j2"
+    reloads: ClassVar[bool] = False
+    title: str
+    status: int
+    detail: str
+    fields: tuple[str, ...]
+    is_outage: bool
+
+
+def draw(page: Page, frame: Frame | None) -> str:
+    """The page as HTML; `frame` is None while nobody is signed in."""
+    given = {field.name: getattr(page, field.name) for field in fields(page)}
+    refresh = REFRESH_SECONDS if page.reloads and frame is not None and frame.fresh else 0
+    return environment().get_template(page.template).render(frame=frame, refresh=refresh, **given)
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(ROOM), undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters.update(
+        when=when, day=day, clock=clock, money=money, since=since, lasting=lasting, mask=mask, hide=hide, words=words,
+        segment=segment, chosen=chosen, anchor=anchor, query=query, share=share, many=many,
+    )  # fmt: skip
+    return made
+
+
+# -- times ---------------------------------------------------------------------------------------------------------------
+
+
+def _local(context: Context, at: datetime) -> datetime:
+    frame = context.get("frame")
+    return at.astimezone(ZoneInfo(frame.zone if frame is not None else "UTC"))
+
+
+def _instant(at: datetime | str) -> datetime:
+    return at if isinstance(at, datetime) else datetime.fromisoformat(at)
+
+
+@pass_context
+def when(context: Context, at: datetime | str | None) -> str:
+    """A time where the tenant is: "28 Nov, 13:12", with its year when it is another than this one."""
+    if at is None:
+        return "–"
+    local = _local(context, _instant(at))
+    year = "" if local.year == _local(context, context["frame"].now).year else f" {local.year}"
+    return f"{local.day} {local:%b}{year}, {local:%H:%M}"
+
+
+@pass_context
+def clock(context: Context, at: datetime) -> str:
+    return f"{_local(context, at):%H:%M:%S}"
+
+
+def day(value: date | str | None) -> str:
+    """A day: "Sat 5 Dec 2026"."""
+    if value is None:
+        return "–"
+    read = date.fromisoformat(value) if isinstance(value, str) else value
+    return f"{read:%a} {read.day} {read:%b} {read.year}"
+
+
+@pass_context
+def since(context: Context, at: datetime | str | None) -> str:
+    """How long ago, or in how long, in words."""
+    if at is None:
+        return "–"
+    seconds = (context["frame"].now - _instant(at)).total_seconds()
+    return f"in {lasting(-seconds)}" if seconds < 0 else f"{lasting(seconds)} ago"
+
+
+def lasting(seconds: float) -> str:
+    """A span in the largest unit that says enough."""
+    for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {name}{'s' if count != 1 else ''}"
+    return f"{int(seconds)} s"
+
+
+# -- money and numbers -----------------------------------------------------------------------------------------------------
+
+
+def money(amount: Decimal | str | None, currency: str | None = None) -> str:
+    """An amount as it is written where its currency is: INR 1,25,000.00 and EUR 125,000.00."""
+    if amount is None:
+        return "–"
+    try:
+        value = Decimal(amount)
+    except InvalidOperation:
+        return str(amount)
+    whole, _, rest = format(abs(value), "f").partition(".")
+    head, tail = whole[:-3], whole[-3:]
+    step = 2 if currency == "INR" else 3
+    groups: list[str] = []
+    while head:
+        groups.insert(0, head[-step:])
+        head = head[:-step]
+    written = ",".join([*groups, tail]) + (f".{rest}" if rest.strip("0") else "")
+    return f"{currency or ''} {'-' if value < 0 else ''}{written}".strip()
+
+
+def many(count: int) -> str:
+    return f"{count:,}"
+
+
+def share(part: int, whole: int) -> str:
+    """A part in per cent; of nothing, a dash."""
+    return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+_NUMBER: Final = re.compile(r"(?<![\w.,])\+?\d(?:[\s().-]{0,2}\d){7,14}(?![\w])")
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+
+
+def mask(value: str, kind: str = "phone") -> str:
+    """An identifier of a person as the pages show it before it is asked for."""
+    if kind == "email" and "@" in value:
+        return f"{value[:1]}•••@{value.rpartition('@')[2]}"
+    shown = value[-SHOWN_DIGITS:] if len(value) > SHOWN_DIGITS + 3 else ""
+    head = value[:3] if kind == "phone" and value.startswith("+") else ""
+    return f"{head}••••••{shown}"
+
+
+def hide(text: str | None) -> str:
+    """A text in which whatever may be somebody's number or address is masked."""
+    if text is None:
+        return ""
+
+    def masked(found: re.Match[str]) -> str:
+        return found[0] if _DATE.match(found[0]) else mask(re.sub(r"[\s().-]", "", found[0]))
+
+    return _ADDRESS.sub(lambda found: mask(found[0], "email"), _NUMBER.sub(masked, text))
+
+
+# -- words and addresses -----------------------------------------------------------------------------------------------------
+
+
+def words(code: str | None) -> str:
+    """A code of the contract as people read it: `link_shared` is "link shared"."""
+    return "–" if code is None else code.replace("_", " ").replace(".", " ")
+
+
+def segment(value: str) -> str:
+    """A part of a path."""
+    return quote(value, safe="")
+
+
+def anchor(value: str) -> str:
+    """A name for a place within a page, of any id."""
+    return "e-" + re.sub(r"[^A-Za-z0-9_-]", lambda found: f".{ord(found[0]):x}", value)
+
+
+def query(values: dict[str, Any], **changed: Any) -> str:
+    """A query with these values; what is None is left out, and yes and no are written as the API writes them."""
+    wanted = {name: value for name, value in {**values, **changed}.items() if value is not None}
+    told = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in wanted.items()}
+    return f"?{urlencode(told)}" if told else ""
+
+
+def chosen(filters: dict[str, Any]) -> bool:
+    """Whether anything is filtered by."""
+    return any(value is not None for value in filters.values())

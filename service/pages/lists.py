@@ -1,0 +1,271 @@
+"""The room's lists: promises, resumes, what was set aside, missing reports, chats that wait, the audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, ClassVar, Final
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from service import audit, records, resumes
+from service.chats import rows as chats
+from service.pages.drawing import Page
+from service.pages.overview import Bar, today
+from service.pages.page import Visit, page, pages
+from service.pages.queries import OfAudit, OfPage, OfPromises, OfResumes, OfSetAside, listed
+from service.pages.tables import csv_of, wants_csv
+from service.records import board
+from service.records.pages import instant_in, page_of, place_in
+
+router = pages()
+
+WEEK_DAYS: Final = 7
+CALENDAR_DAYS: Final = 14
+BAR_HEIGHT: Final = 60
+OVERDUE_DAYS: Final = 90
+"""What is past its day for longer is another matter than this week's work; the borrowers' list has it still."""
+
+
+@dataclass(frozen=True)
+class Promises(Page):
+    """What falls due, what is past its day, what the ledger called broken."""
+
+    template: ClassVar[str] = "promises.html.j2"
+    show: str
+    days: tuple[Bar, ...]
+    today: date
+    items: tuple[dict[str, Any], ...]
+    broken: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+    filters: dict[str, Any]
+
+
+PROMISE_COLUMNS = (
+    "borrower_id", "loan_id", "promise_due_date", "amount", "currency", "rung", "stage", "outstanding", "last_contact_at",
+)  # fmt: skip
+
+
+@page(router, "GET", "/ops/promises")
+async def promises(visit: Visit) -> Response:
+    wanted, day, now, tenant = visit.query(OfPromises), today(visit), visit.parts.clock(), visit.tenant
+    night = day.start - timedelta(days=1)
+    limit, cursor = wanted.limit, wanted.cursor
+
+    def look(conn: Connection) -> records.Page:
+        match wanted.show:
+            case "today":
+                return board.promises_due_page(conn, tenant, day.date, day.date, now, limit, cursor)
+            case "week":
+                last = day.date + timedelta(days=WEEK_DAYS - 1)
+                return board.promises_due_page(conn, tenant, day.date, last, now, limit, cursor)
+            case "overdue":
+                return board.promises_overdue_page(conn, tenant, now - timedelta(days=OVERDUE_DAYS), now, limit, cursor)
+            case _:
+                return board.promises_overdue_page(conn, tenant, night, now, limit, cursor)
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        return csv_of("promises", PROMISE_COLUMNS, found.items)
+
+    def beside(conn: Connection) -> tuple[dict[date, int], list[dict[str, Any]]]:
+        ahead = board.promises_by_day(conn, tenant, day.date, day.date + timedelta(days=CALENDAR_DAYS - 1))
+        told = board.broken_page(conn, tenant, night, wanted.limit, None).items if wanted.show == "broken" else []
+        return ahead, told
+
+    async def counted() -> tuple[dict[date, int], list[dict[str, Any]]]:
+        return await visit.parts.database.read_slow(beside)
+
+    ahead, broken = await visit.parts.counts.of(f"promises {wanted.show == 'broken'} {tenant}", counted)
+    return visit.show(
+        Promises(
+            show=wanted.show,
+            days=_days(ahead, day.date),
+            today=day.date,
+            items=tuple(found.items),
+            broken=tuple(broken) if cursor is None else (),
+            next_cursor=found.next_cursor,
+            filters={"show": wanted.show},
+        )
+    )
+
+
+def _days(ahead: dict[date, int], first: date) -> tuple[Bar, ...]:
+    most = max(ahead.values(), default=0)
+    days = [first + timedelta(days=n) for n in range(CALENDAR_DAYS)]
+    return tuple(
+        Bar(
+            d.isoformat(),
+            ahead.get(d, 0),
+            f"/ops/borrowers?promise_due_from={d}&promise_due_to={d}",
+            round(BAR_HEIGHT * ahead.get(d, 0) / most) if most else 0,
+        )
+        for d in days
+    )
+
+
+# -- resumes -----------------------------------------------------------------------------------------------------------------
+
+RESUME_COLUMNS = (
+    "at", "resume_id", "borrower_id", "channel", "direction", "mode", "position", "proposed", "proposed_by", "granted",
+    "refusals", "fallback", "source", "entered_state", "ignored", "agent", "degraded", "record_version",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Resumes(Page):
+    """Past answers: granted, refused by a rule, fallen back, ignored."""
+
+    template: ClassVar[str] = "resumes.html.j2"
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+    filters: dict[str, Any]
+    fallbacks: dict[str, int]
+    refusals: dict[str, int]
+    total: int
+    as_proposed: int
+    ignored: int
+
+
+@page(router, "GET", "/ops/resumes")
+async def past_resumes(visit: Visit) -> Response:
+    wanted, tenant, day = visit.query(OfResumes), visit.tenant, today(visit)
+    only = resumes.Filter(wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored)
+    await visit.parts.resumes.flush()
+
+    def look(conn: Connection) -> records.Page:
+        place = place_in(wanted.cursor, str, str) if wanted.cursor is not None else None
+        before = (instant_in(place[0]), place[1]) if place is not None else None
+        items = resumes.page(conn, tenant, only, wanted.limit + 1, before)
+        return page_of(items, wanted.limit, lambda item: (item["at"].isoformat(), item["resume_id"]))
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        rows = [item | {"refusals": [refusal["rule"] for refusal in item["refusals"]]} for item in found.items]
+        return csv_of("resumes", RESUME_COLUMNS, rows)
+
+    async def counted() -> tuple[dict[str, Any], int]:
+        return await visit.parts.database.read_slow(
+            lambda conn: (
+                resumes.counted(conn, tenant, day.start, day.end),
+                resumes.ignored(conn, tenant, day.start, day.end),
+            )
+        )
+
+    told, ignored = await visit.parts.counts.of(f"resumes {tenant}", counted)
+    return visit.show(
+        Resumes(
+            items=tuple(found.items),
+            next_cursor=found.next_cursor,
+            filters=wanted.filters(),
+            fallbacks=told["fallbacks"],
+            refusals=told["refusals"],
+            total=told["total"],
+            as_proposed=told["as_proposed"],
+            ignored=ignored,
+        )
+    )
+
+
+# -- what waits for somebody -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetAside(Page):
+    """Kept, not merged, each with its reason."""
+
+    template: ClassVar[str] = "set_aside.html.j2"
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+    filters: dict[str, Any]
+
+
+@page(router, "GET", "/ops/set-aside")
+async def set_aside(visit: Visit) -> Response:
+    wanted = visit.query(OfSetAside)
+
+    def look(conn: Connection) -> records.Page:
+        return records.set_aside(conn, visit.tenant, wanted.status, wanted.limit, wanted.cursor)
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        columns = ("id", "status", "reason", "detail", "kind", "vendor", "borrower_id", "event_id", "received_at")
+        return csv_of("set-aside", (*columns, "attempts"), found.items)
+    return visit.show(SetAside(tuple(found.items), found.next_cursor, wanted.filters()))
+
+
+@dataclass(frozen=True)
+class MissingReports(Page):
+    """Conversations that began and of which no summary has come, the one that is missing longest first."""
+
+    template: ClassVar[str] = "missing_reports.html.j2"
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+    minutes: float
+
+
+@page(router, "GET", "/ops/missing-reports")
+async def missing_reports(visit: Visit) -> Response:
+    wanted, now = visit.query(OfPage), visit.parts.clock()
+    minutes = visit.parts.policies.for_tenant(visit.tenant).report_missing_minutes
+    since = now - timedelta(minutes=minutes)
+
+    def look(conn: Connection) -> records.Page:
+        return records.missing_page(conn, visit.tenant, since, now, wanted.limit, wanted.cursor)
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        columns = ("borrower_id", "channel", "conversation_id", "started_at", "age_seconds")
+        return csv_of("missing-reports", columns, found.items)
+    return visit.show(MissingReports(tuple(found.items), found.next_cursor, minutes))
+
+
+@dataclass(frozen=True)
+class Chats(Page):
+    """Chats of which a summary is due, the one that waits longest first."""
+
+    template: ClassVar[str] = "chats.html.j2"
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+
+
+@page(router, "GET", "/ops/chats")
+async def waiting_chats(visit: Visit) -> Response:
+    wanted, now = visit.query(OfPage), visit.parts.clock()
+    shown = ("id", "borrower_id", "channel", "conversation_id", "last_at", "due_at", "tries", "last_reason")
+
+    def look(conn: Connection) -> records.Page:
+        place = place_in(wanted.cursor, str, int) if wanted.cursor is not None else None
+        behind = (instant_in(place[0]), place[1]) if place is not None else None
+        rows = chats.waiting_page(conn, visit.tenant, now, wanted.limit + 1, behind)
+        items = [{name: row[name] for name in shown} for row in rows]
+        return page_of(items, wanted.limit, lambda item: (item["due_at"].isoformat(), item["id"]))
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        return csv_of("chats", shown[1:], found.items)
+    return visit.show(Chats(tuple(found.items), found.next_cursor))
+
+
+@dataclass(frozen=True)
+class Audit(Page):
+    """Who did what; of one borrower when asked."""
+
+    template: ClassVar[str] = "audit.html.j2"
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+    filters: dict[str, Any]
+
+
+@page(router, "GET", "/ops/audit")
+async def audited(visit: Visit) -> Response:
+    wanted = visit.query(OfAudit)
+
+    def look(conn: Connection) -> records.Page:
+        return audit.page(conn, visit.tenant, wanted.borrower_id, wanted.limit, wanted.cursor)
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        return csv_of("audit", ("at", "who", "action", "borrower_id", "detail"), found.items)
+    return visit.show(Audit(tuple(found.items), found.next_cursor, wanted.filters()))

@@ -1,0 +1,104 @@
+"""What the addresses of pages may ask for, checked as the API checks its own, and lists in pages by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+from sqlalchemy import Connection
+
+from service import records
+from service.calls import Parameters
+from service.errors import FieldError, InvalidBody, Unreadable
+from service.pages.page import Visit
+from statemachine.conclusions import STAGES
+from statemachine.ladder import RUNGS
+from statemachine.record import UnreadableRecord
+from statemachine.stamps import UnreadableEntry
+from statemachine.wire import HOLD_KINDS, Channel, Day, Id
+
+ROWS = 50
+ROWS_OF_A_FILE = 5_000
+
+
+def one_of(*names: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if value not in names:
+            raise PydanticCustomError("not_in_enum", "one of {names}", {"names": ", ".join(names)})
+        return value
+
+    return BeforeValidator(check)
+
+
+def _yes(value: object) -> bool:
+    if value not in ("true", "false"):
+        raise PydanticCustomError("wrong_type", "true or false")
+    return value == "true"
+
+
+Yes = Annotated[bool, BeforeValidator(_yes)]
+Cursor = Annotated[str, BeforeValidator(str)]
+
+
+class OfPage(Parameters):
+    """A page of a list; `as` is `csv` for a file of it."""
+
+    cursor: str | None = None
+    form: Annotated[str, one_of("csv")] | None = None
+
+    @property
+    def limit(self) -> int:
+        return ROWS_OF_A_FILE if self.form == "csv" else ROWS
+
+    def filters(self) -> dict[str, Any]:
+        """What is asked for beyond the page."""
+        return {name: value for name, value in dict(self).items() if name not in ("cursor", "form")}
+
+
+class OfBorrowers(OfPage):
+    stage: Annotated[str, one_of(*STAGES)] | None = None
+    rung: Annotated[str, one_of(*RUNGS)] | None = None
+    promise_due_from: Day | None = None
+    promise_due_to: Day | None = None
+    overdue: Yes | None = None
+    reminded: Yes | None = None
+    hold: Annotated[str, one_of("true", "false", *HOLD_KINDS)] | None = None
+
+
+class OfPromises(OfPage):
+    show: Annotated[str, one_of("today", "week", "overdue", "broken")] = "today"
+
+
+class OfResumes(OfPage):
+    borrower_id: Id | None = None
+    rule: Id | None = None
+    fallback: Id | None = None
+    ignored: Yes | None = None
+
+
+class OfSetAside(OfPage):
+    status: Annotated[str, one_of("open", "merged", "refused")] | None = None
+
+
+class OfAudit(OfPage):
+    borrower_id: Id | None = None
+
+
+class OfOne(Parameters):
+    """One borrower's page: of which loan, and from where on its time line is read."""
+
+    loan_id: Id | None = None
+    channel: Channel | None = None
+    cursor: str | None = None
+
+
+async def listed(visit: Visit, look: Callable[[Connection], records.Page]) -> records.Page:
+    """A page of a list. Raises `InvalidBody` for a cursor that is none of ours and `Unreadable` for what is damaged."""
+    try:
+        return await visit.parts.database.read(look)
+    except records.BadCursor:
+        raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
+    except (UnreadableRecord, UnreadableEntry) as why:
+        raise Unreadable from why

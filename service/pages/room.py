@@ -1,0 +1,13 @@
+"""All pages of the room, for the application to include."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from service.pages import actions, borrower, borrowers, lists, overview, privacy, signing
+
+ROUTERS: Final[tuple[APIRouter, ...]] = tuple(
+    noun.router for noun in (signing, overview, borrowers, borrower, actions, privacy, lists)
+)
