@@ -57,6 +57,8 @@ GROUP_LIMIT_SECONDS: Final = 0.02  # of statements in one group; then the rest w
 CHECKPOINT_EVERY_COMMITS: Final = 50
 AUTOCHECKPOINT_PAGES: Final = 10_000  # only when the checkpoints beside the writers do not keep up
 SLOW_READERS: Final = 2
+SCRUB_TRIES: Final = 20
+SCRUB_AGAIN_SECONDS: Final = 0.05
 # How long a thread that comes back from the disk waits for the interpreter's lock. At Python's 5 ms it may never get it:
 # a busy loop gives the lock up for an instant at each turn, which starts the wait anew.
 SWITCH_SECONDS: Final = 0.0001
@@ -106,6 +108,10 @@ class Store(Protocol):
         another's way may be run again from its beginning, so it has no effect but its statements. A caller that is
         cancelled meanwhile leaves the job to be done or not.
         """
+
+    async def scrub(self) -> bool:
+        """After something was forgotten: its bytes go from the files too, as far as this store has files of its own. False
+        when somebody reads what was there; then it is to be asked again."""
 
     def health(self) -> str:
         """`ok`, or what is wrong that no read would show."""
@@ -218,6 +224,25 @@ class Database:
         _let_go(self._writer)
         if self._lock is not None:
             self._lock.release()
+
+    async def scrub(self) -> bool:
+        """Copies the log into the file, where what was deleted is overwritten (`secure_delete`), and cuts it to nothing."""
+        self._refuse_when_closed()
+        for _ in range(SCRUB_TRIES):
+            if await self._loop.run_in_executor(self._slow, self._cut_log):
+                return True
+            await asyncio.sleep(SCRUB_AGAIN_SECONDS)
+        log.warning("log_not_cut")
+        return False
+
+    def _cut_log(self) -> bool:
+        """In a slow reader's thread. A writer that comes meanwhile waits for it."""
+        try:
+            row = _driver(self._own_connection()).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except _WORLD as error:
+            log.warning("checkpoint_failed", error=type(error).__name__)
+            return False
+        return bool(row[0] == 0)
 
     def health(self) -> str:
         return "ok"
@@ -467,6 +492,7 @@ def _connected(path: Path, *, read_only: bool = False, wait: bool = False) -> Co
         driver.execute("PRAGMA journal_mode = WAL")
         driver.execute("PRAGMA synchronous = FULL")
         driver.execute("PRAGMA foreign_keys = ON")
+        driver.execute("PRAGMA secure_delete = ON")  # what was forgotten must not lie on in free pages
         driver.execute(f"PRAGMA wal_autocheckpoint = {AUTOCHECKPOINT_PAGES}")
         if read_only:
             driver.execute("PRAGMA query_only = ON")

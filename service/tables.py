@@ -91,6 +91,27 @@ class Gist(_Rows, table=True):
     gist: bytes
 
 
+class RecallWord(_Rows, table=True):
+    """A word that one borrower's notes have, as its keyed hash: to find in whose notes to look."""
+
+    __tablename__ = "recall_word"
+    __table_args__ = (Index("recall_word_of_borrower", "tenant", "borrower_id"),)
+
+    tenant: str = Field(primary_key=True)
+    word: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+
+
+class RecallIndexed(_Rows, table=True):
+    """Up to which version of a record its words are in `recall_word`."""
+
+    __tablename__ = "recall_indexed"
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    version: int
+
+
 class Journey(_Rows, table=True):
     """Where a borrower stands with one loan, as the lists show it: the loan's cycle last opened, else the implicit one."""
 
@@ -741,6 +762,69 @@ class Claim(_Rows, table=True):
     version: str | None = None
     is_traceable: bool
     corrected_at: datetime | None = None
+
+
+# -- forgetting, and what ends by its retention ------------------------------------------------------------------------
+
+
+class Forgotten(_Rows, table=True):
+    """One forget request and its receipt, without a word of what it forgot."""
+
+    __tablename__ = "forgotten"
+    __table_args__ = (Index("forgotten_of_borrower", "tenant", "borrower_id", "target"),)
+
+    tenant: str = Field(primary_key=True)
+    receipt_id: str = Field(primary_key=True)
+    borrower_id: str
+    target: str
+    """What was to be forgotten: `everything`, or a keyed hash of the fact or term."""
+    event_id: str
+    at: datetime
+    by: str
+    """A key's id and name."""
+    reason: str
+    """A keyed hash: a person's reason may hold what was to be forgotten."""
+    status: str
+    """`asked` until it is merged; then `forgotten`, `already_forgotten` or `nothing_found`."""
+    facts: int
+    texts_cleaned: int
+    texts_removed: int
+    kept: str
+    """A JSON list of objects `what count why`."""
+    log_clear_after: datetime
+
+
+class RetentionRun(_Rows, table=True):
+    """One run of the retention job, and what it ended: its receipt."""
+
+    __tablename__ = "retention_run"
+    __table_args__ = (Index("retention_run_time", "at"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counted)
+    at: datetime
+    by: str
+    ended: str
+    """A JSON list of objects `tenant kind before count`."""
+
+
+class ScreeningExample(_Rows, table=True):
+    """A real sentence that screening judged wrongly, sealed, copied by a person for whoever writes the rules."""
+
+    __tablename__ = "screening_example"
+    __table_args__ = (Index("screening_example_of_borrower", "tenant", "borrower_id"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counted)
+    tenant: str
+    borrower_id: str
+    """From whose conversation it is: it goes when that borrower is forgotten."""
+    event_id: str
+    should: str
+    """`pass` or `fail`."""
+    rule: str | None = None
+    """The rule that withheld it when it was copied; null when it passed."""
+    at: datetime
+    by: str
+    sentence: bytes
 
 
 class Audit(_Rows, table=True):

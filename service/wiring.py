@@ -43,6 +43,7 @@ from service.policy import Policies
 from service.proposer.proposals import Proposals
 from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
 from service.reading import Reader
+from service.recall.index import IndexKeeper
 from service.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
@@ -166,9 +167,11 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         outcomes = Outcomes()
         owner = _owner()
         gists = GistKeeper(database, policies)
+        words = IndexKeeper(database, secrets.keyed_hash)
 
         def saved(records: Sequence[Saved]) -> None:
             gists.saved(records)
+            words.saved(records)
             parts.proposals.saved(records)
 
         writer = Writer(database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner, saved=saved)
@@ -193,6 +196,7 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             await parts.proposals.close()
             await parts.resumes.flush()
             await gists.flush()
+            await words.flush()
     finally:
         await database.close()
 

@@ -5,7 +5,7 @@ notes or conversations, the borrower, and filters by them first. Nothing is conc
 state that the writer hands over (`derived`), and are rebuilt, never merged back.
 
 A provisional borrower that turned out to be somebody answers with that one; what was told of it is told of that one too, but
-for what took effect before it was theirs (`journal._sources`).
+for what took effect before it was theirs (`journal.sources_of`).
 
     borrower     one record, and whose an identifier or a loan is
     journal      what was merged; the time line; all that is stored of one borrower

@@ -110,13 +110,13 @@ def events_since(connection: Connection, tenant: str, borrower_id: str, type_: s
         JOURNAL.c.tenant == tenant,
         JOURNAL.c.received_at >= since,
         JOURNAL.c.type == type_,
-        _told_of(JOURNAL, _sources(connection, tenant, borrower_id)),
+        _told_of(JOURNAL, sources_of(connection, tenant, borrower_id)),
     )
     newest = select(JOURNAL.c.event_id).where(*where).order_by(JOURNAL.c.received_at.desc()).limit(EVENTS_SINCE)
     return [row[0] for row in connection.execute(newest)]
 
 
-def _sources(connection: Connection, tenant: str, borrower_id: str) -> list[tuple[str, datetime | None]]:
+def sources_of(connection: Connection, tenant: str, borrower_id: str) -> list[tuple[str, datetime | None]]:
     """Under which ids evidence of this borrower was journalled, each with the time up to which it was not theirs."""
     wanted = select(BORROWER.c.borrower_id, BORROWER.c.redirected_after)
     joined = wanted.where(BORROWER.c.tenant == tenant, BORROWER.c.redirected_to == borrower_id)
@@ -145,7 +145,7 @@ def timeline(connection: Connection, tenant: str, borrower_id: str, limit: int, 
     Items: `kind at event_id loan_id cycle_id attempt revisions entry`; loan and cycle as they were posted, `attempt` for
     the caller to fill in. Raises `BadCursor`.
     """
-    sources = _sources(connection, tenant, borrower_id)
+    sources = sources_of(connection, tenant, borrower_id)
     of_conversation = _revisions(tenant, sources)
     later = of_conversation.alias("later")
     rank = ("revision", "effective_at", "event_id")
@@ -213,7 +213,7 @@ def _revisions(tenant: str, sources: Sequence[tuple[str, datetime | None]]) -> A
 def export(connection: Connection, tenant: str, borrower_id: str) -> dict[str, list[dict[str, Any]]]:
     """Everything stored of one borrower (API 10): `entries` in the order of their arrival, our own included, `resumes`,
     `permits`, `repeats`, `set_aside`."""
-    sources = _sources(connection, tenant, borrower_id)
+    sources = sources_of(connection, tenant, borrower_id)
     ids = [id_ for id_, _ in sources]
     named = ("event_id", "type", "received_at", "effective_at", "record_version")
     wanted = select(*(JOURNAL.c[name] for name in named), JOURNAL.c.body).where(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from service import records
+from service.decisions import claims
+from service.forget.applying import Forgetter, Late
+from service.forget.applying import Merged as Forgetful
+from service.forget.entries import Cleaned
 from service.intake import envelope
 from service.intake.log import (
     Change,
     Position,
 )
+from service.intake.table_log import NAME as TABLE_LOG
 from service.records import Aside
 from service.writer.batch import Batch, Fold, Item, Moved
 from service.writer.fence import Fence, short_hash
@@ -21,13 +27,18 @@ from statemachine.stamps import (
     INTERNAL_TYPES,
     DecisionChanged,
     Entry,
+    MemoryForgotten,
 )
 
 ASIDE_ID_CHARACTERS: Final = 256  # no id of ours is longer; what is none of ours must fit into an index all the same
 
 
-def write(connection: Connection, fence: Fence, batch: Batch) -> None:
-    records.add_to_journal(connection, [_journal_row(fence, item) for item in batch.items if item.is_merged])
+def write(
+    connection: Connection, fence: Fence, batch: Batch, forgetter: Forgetter, cleaned: Mapping[int, Cleaned]
+) -> None:
+    """`cleaned`: by offset, entries of which words were forgotten before they came (`cleaned_of`)."""
+    rows = [_journal_row(fence, item, cleaned.get(item.logged.offset)) for item in batch.items if item.is_merged]
+    records.add_to_journal(connection, rows)
     if not records.save_each(connection, [_save_of(fence, fold) for fold in batch.folds.values()]):
         raise Moved
     repeats = []
@@ -44,6 +55,36 @@ def write(connection: Connection, fence: Fence, batch: Batch) -> None:
             if item.is_conflict:
                 _put_conflict_aside(connection, item)
     records.count_repeats(connection, repeats)
+    late = (item for item in batch.items if item.logged.offset in cleaned)
+    if fence.log == TABLE_LOG:
+        forgetter.clean_late(
+            connection,
+            (Late(fence.partition, i.logged.offset, i.logged.value, cleaned[i.logged.offset]) for i in late),
+        )
+    forgetter.apply(connection, fence.log, {fence.partition: batch.end}, _forgotten(batch))
+
+
+def cleaned_of(batch: Batch, forgetter: Forgetter) -> dict[int, Cleaned]:
+    """By offset, what came with words that its borrower's record has a tombstone for."""
+    found: dict[int, Cleaned] = {}
+    for fold in batch.folds.values():
+        if fold.record.tombstones:
+            for item in fold.items:
+                assert item.opened is not None
+                told = forgetter.cleaned(item.entry, item.opened.body, fold.record)
+                if told is not None:
+                    found[item.logged.offset] = told
+    return found
+
+
+def _forgotten(batch: Batch) -> list[Forgetful]:
+    found = []
+    for fold in batch.folds.values():
+        assert fold.before is not None
+        for item in fold.items:
+            if isinstance(item.entry.body, MemoryForgotten):
+                found.append(Forgetful(*fold.key, item.entry.body, fold.before.record, fold.record))
+    return found
 
 
 def _save_of(fence: Fence, fold: Fold) -> records.Save:
@@ -61,6 +102,17 @@ def internal_ids(batch: Batch) -> dict[str, list[str]]:
         if item.opened is not None and item.entry.type in INTERNAL_TYPES:
             found.setdefault(item.tenant, []).append(item.entry.event_id)
     return found
+
+
+def claims_of(batch: Batch) -> list[claims.Carried]:
+    """What the summaries pass on that the batch merges."""
+    merged = (item for item in batch.items if item.is_merged and item.entry.stamps.claims)
+    carried = [
+        claims.carried(*item.key, item.entry.stamps.effective_at, item.entry.body)
+        for item in merged
+        if isinstance(item.entry.body, Summary)
+    ]
+    return [one for one in carried if one is not None]
 
 
 def decisions_of(batch: Batch) -> list[tuple[str, str, DecisionChanged]]:
@@ -122,7 +174,7 @@ def _storable(text: str) -> str:
     return whole[:ASIDE_ID_CHARACTERS]
 
 
-def _journal_row(fence: Fence, item: Item) -> dict[str, Any]:
+def _journal_row(fence: Fence, item: Item, cleaned: Cleaned | None) -> dict[str, Any]:
     assert item.opened is not None
     entry, stamps = item.entry, item.entry.stamps
     return {
@@ -141,8 +193,8 @@ def _journal_row(fence: Fence, item: Item) -> dict[str, Any]:
         "cycle_id": getattr(entry.body, "cycle_id", None),
         "effective_at": stamps.effective_at,
         "received_at": stamps.received_at,
-        "body": item.opened.body,
-        "stamps": item.opened.stamps,
+        "body": cleaned.body if cleaned else item.opened.body,
+        "stamps": cleaned.stamps if cleaned else item.opened.stamps,
         "body_hash": item.body_hash,
         "record_version": item.version,
     }

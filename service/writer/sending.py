@@ -1,4 +1,5 @@
-"""Step 5 of a batch: what its records have to tell others, redirects and the evidence of redirected ones (DESIGN 7)."""
+"""Step 5 of a batch: what its records have to tell others: redirects, what was forgotten, and the evidence of redirected
+ones (DESIGN 7, 11)."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from statemachine.stamps import (
     BorrowerRedirected,
     Entry,
     EvidenceJoined,
+    MemoryForgotten,
     Stamps,
 )
 
@@ -67,7 +69,19 @@ def _send_redirect(
     event_id = internal_id("redirected", cause.entry.event_id)
     to, ended = (fold.borrower_id, None) if is_linked else (None, fold.borrower_id)
     body = BorrowerRedirected(event_id=event_id, to=to, ended=ended, wrong=wrong, type="borrower.redirected")
-    _send_entry(batch, fold, envelope.provisional_id(secrets, *identifier), body, [cause], secrets)
+    provisional_id = envelope.provisional_id(secrets, *identifier)
+    _send_entry(batch, fold, provisional_id, body, [cause], secrets)
+    if is_linked:
+        _send_tombstones(batch, fold, provisional_id, cause, secrets)
+
+
+def _send_tombstones(batch: Batch, fold: Fold, provisional_id: str, cause: Item, secrets: Secrets) -> None:
+    """What was forgotten of this borrower is forgotten in the records that turn out to be theirs as well (DESIGN 11)."""
+    for tombstone in fold.record.tombstones:
+        body = MemoryForgotten(
+            event_id=f"{tombstone.event_id}:{provisional_id}", tombstone=tombstone, type="memory.forgotten"
+        )
+        _send_entry(batch, fold, provisional_id, body, [cause], secrets)
 
 
 def _send_evidence(batch: Batch, fold: Fold, secrets: Secrets) -> None:
@@ -90,7 +104,7 @@ def _send_entry(
     batch: Batch,
     fold: Fold,
     borrower_id: str,
-    body: BorrowerRedirected | EvidenceJoined,
+    body: BorrowerRedirected | EvidenceJoined | MemoryForgotten,
     causes: Sequence[Item],
     secrets: Secrets,
 ) -> None:

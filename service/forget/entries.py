@@ -1,0 +1,167 @@
+"""An entry without forgotten words: the body as the journal and the log keep it, and its stamps.
+
+What is left still lifts to the elements that the record has, cleaned: a rebuild gives the same bytes (DESIGN 3, law 2). So a
+text that a body may be without goes, one that it may not is replaced, and the stamps name the fields of which that matters.
+Ids, identifiers, money and times stay: they are what is kept (API 10). Which entries there are, and where, is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from service.intake import envelope
+from statemachine.elements import WRONG_BORROWER, FactSaid
+from statemachine.entries import Summary
+from statemachine.forgetting import cleaned_record, mentions
+from statemachine.record import Hasher, Tombstone
+from statemachine.stamps import Entry, EvidenceJoined, Stamps
+
+FORGOTTEN: Final = "[forgotten]"
+"""Where a text must stand."""
+
+KEPT: Final = frozenset(
+    {
+        "event_id", "borrower_id", "loan_id", "cycle_id", "conversation_id", "message_id", "payment_ref", "replaces",
+        "identifier",
+        "type", "channel", "modality", "direction", "outcome", "speaker", "purpose", "status", "revision", "read_back", "settles",
+        "occurred_at", "started_at", "ended_at", "observed_at", "at", "until", "time_zone", "currency", "due_date", "paid_on",
+        "amount_due", "deleted", "confidence", "kind",
+    }
+)  # fmt: skip
+"""What is no text, or is an id by which things are found again."""
+LABELS: Final = frozenset({"reached", "entered_state", "resume_id", "language", "tools", "amount", "method"})
+"""Codes as a rule, though nobody checks them: they go only when a term names them."""
+NEEDED: Final = frozenset({"text", "reason", "method"})
+CODED_REASONS: Final = frozenset({"cycle.closed", "payment.reversed"})
+"""Events whose reason is one of a list."""
+
+Forgotten = Callable[[str | None], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A body and its stamps as bytes, and the facts that went out of them."""
+
+    body: bytes
+    stamps: bytes
+    facts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """What of one entry's words the tombstones speak of. `everything` says nothing of labels."""
+
+    everything: bool
+    words: tuple[tuple[int, str], ...]
+    hasher: Hasher
+
+    def named(self, text: object) -> bool:
+        return isinstance(text, str) and mentions(text, self.words, self.hasher)
+
+    def text(self, text: object) -> bool:
+        is_text = isinstance(text, str) and text not in ("", FORGOTTEN, WRONG_BORROWER)
+        return is_text and (self.everything or self.named(text))
+
+
+def cleaned(entry: Entry, body: bytes, tombstones: Sequence[Tombstone], hasher: Hasher) -> Cleaned | None:
+    """The entry without the words that these tombstones speak of; None when it has none. `body`: as it is stored."""
+    if isinstance(entry.body, EvidenceJoined):
+        record = cleaned_record(entry.body.record, tombstones, hasher)
+        if record is entry.body.record:
+            return None
+        return Cleaned(
+            envelope.body_bytes(entry.body.changed(record=record)), envelope.stamps_bytes(entry.stamps), frozenset()
+        )
+    due = [t for t in tombstones if entry.stamps.effective_at <= t.at]
+    if not due or not hasattr(entry.body, "event_id") or entry.type in ("borrower.redirected", "memory.forgotten"):
+        return None
+    gone = _Gone(any(t.everything for t in due), tuple({w for t in due for w in t.words}), hasher)
+    document = envelope.document(body)
+    told = _document(document, entry.type, gone)
+    stamps = _stamps(entry.stamps, gone, _fields_gone(document, told, entry))
+    if told == document and stamps is entry.stamps:
+        return None
+    facts = _ids(entry.stamps) - _ids(stamps)
+    return Cleaned(_ENCODER.encode(told), envelope.stamps_bytes(stamps), facts)
+
+
+def _ids(stamps: Stamps) -> frozenset[str]:
+    own = (stamps.fact,) if stamps.fact is not None else ()
+    return frozenset(fact.fact_id for fact in (*stamps.facts, *own) if fact.fact_id)
+
+
+def _document(document: Mapping[str, Any], type_: str, gone: _Gone) -> dict[str, Any]:
+    """A body's members without the texts that are forgotten."""
+    told: dict[str, Any] = {}
+    for name, value in document.items():
+        if name in KEPT or (name == "reason" and type_ in CODED_REASONS):
+            told[name] = value
+        elif name == "extra":
+            if not (gone.everything or _names_any(value, gone)):
+                told[name] = value
+        elif name == "facts":
+            if kept := [fact for fact in value if not _fact_goes(fact, gone)]:
+                told[name] = kept
+        elif name == "turns":
+            if not gone.everything:
+                told[name] = [_document(turn, type_, gone) for turn in value]
+        elif isinstance(value, Mapping):
+            told[name] = _document(value, type_, gone)
+        elif name in LABELS:
+            names = any(map(gone.named, value)) if isinstance(value, list) else gone.named(value)
+            if not names:
+                told[name] = value
+            elif name in NEEDED:
+                told[name] = FORGOTTEN
+        elif not gone.text(value):
+            told[name] = value
+        elif name in NEEDED:
+            told[name] = FORGOTTEN
+    return told
+
+
+def _fact_goes(fact: Mapping[str, Any], gone: _Gone) -> bool:
+    return any(gone.text(fact.get(name)) for name in ("text", "quote", "about")) or gone.named(fact.get("kind"))
+
+
+def _names_any(value: Any, gone: _Gone) -> bool:
+    """Whether a term stands anywhere in what a client added, keys included."""
+    if isinstance(value, Mapping):
+        return any(gone.named(name) or _names_any(item, gone) for name, item in value.items())
+    if isinstance(value, list):
+        return any(_names_any(item, gone) for item in value)
+    return gone.named(value if isinstance(value, str) else str(value))
+
+
+def _fields_gone(before: Mapping[str, Any], after: Mapping[str, Any], entry: Entry) -> tuple[str, ...]:
+    """Fields of which an element must know that words were taken out, because it would else be another."""
+    of_summary = ("summary",) if isinstance(entry.body, Summary) else ("reason", "method")
+    told = (name for name in of_summary if before.get(name) and before.get(name) != after.get(name))
+    return tuple(sorted({*entry.stamps.forgotten, *told}))
+
+
+def _stamps(stamps: Stamps, gone: _Gone, fields: tuple[str, ...]) -> Stamps:
+    changes: dict[str, Any] = {}
+    if fields != stamps.forgotten:
+        changes["forgotten"] = fields
+    for name in ("promise", "claim", "callback"):
+        said: Any = getattr(stamps, name)
+        if said is not None and (lost := {f: None for f in ("quote", "said") if gone.text(getattr(said, f))}):
+            changes[name] = said.changed(**lost)
+    if stamps.fact is not None and _said_goes(stamps.fact, gone):
+        changes["fact"] = stamps.fact.changed(text="", quote=None, fact_id="")
+    if any(_said_goes(fact, gone) for fact in stamps.facts):
+        changes["facts"] = tuple(fact for fact in stamps.facts if not _said_goes(fact, gone))
+    return stamps.changed(**changes) if changes else stamps
+
+
+def _said_goes(fact: FactSaid, gone: _Gone) -> bool:
+    """As `statemachine.forgetting` judges a fact."""
+    return any(gone.text(text) for text in (fact.text, fact.quote, fact.about))
+
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
