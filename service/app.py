@@ -13,6 +13,7 @@ from service.edge import Edge, InFlight
 from service.errors import exception_handlers
 from service.routes import (
     borrowers,
+    context,
     decisions,
     docs,
     events,
@@ -83,6 +84,7 @@ def application(parts: Parts) -> Api:
             resume,
             borrowers,
             permits,
+            context,
             decisions,
             sources,
             recall,

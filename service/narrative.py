@@ -146,7 +146,7 @@ def structure_in_words(state: BorrowerState, cycle: Cycle) -> list[tuple[str, st
 
 def fact_in_words(fact: KnownFact, time_zone: str) -> tuple[str, str | None]:
     """A fact as one line with its date and ground; empty, with the rule, when it may not be shown."""
-    told = _screened(_shortened(_on_one_line(fact.text), FACT_CHARACTERS), ())
+    told = _screened(_shortened(on_one_line(fact.text), FACT_CHARACTERS), ())
     if told.withheld:
         return "", told.withheld[0][1]
     line = _WORDS["fact"](fact, _quoted(told.text), ZoneInfo(time_zone))
@@ -421,7 +421,7 @@ def _facts(facts: Sequence[KnownFact], zone: tzinfo, room: int, withheld: dict[W
             if room < FACT_LINE_CHARACTERS:
                 left_out.append(fact)
                 continue
-            told = _screened(_shortened(_on_one_line(fact.text), FACT_CHARACTERS), ())
+            told = _screened(_shortened(on_one_line(fact.text), FACT_CHARACTERS), ())
             for _, rule in told.withheld:
                 withheld[Withheld(fact.conversation_id or fact.fact_id, rule)] = None
             if told.withheld:
@@ -497,7 +497,7 @@ def _report(c: Conversation, room: int, withheld: dict[Withheld, None]) -> str:
     told = _screened(end, c.amounts)
     for _, rule in told.withheld:
         withheld[Withheld(c.conversation_id, rule)] = None
-    whole = _on_one_line(told.text)
+    whole = on_one_line(told.text)
     words = _last_sentences(whole, min(room - NOTE_CHARACTERS, PROSE_CHARACTERS))
     left_out = len(words) < len(whole) or len(end) < len(c.prose.strip())
     speaker = _person(c.third_party) if c.outcome == "third_party" else None
@@ -510,7 +510,7 @@ def _last_words(c: Conversation, cycle: Cycle) -> str:
     if not c.prose or _unrecorded((c,), cycle):
         return ""
     told = _screened(_end_of(c.prose), c.amounts)
-    words = _last_sentences(_on_one_line(told.text), STEP_PROSE_CHARACTERS)
+    words = _last_sentences(on_one_line(told.text), STEP_PROSE_CHARACTERS)
     return _quoted(words) if words else ""
 
 
@@ -555,7 +555,8 @@ _SHAPING = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u20
 _MARKS = str.maketrans("“”„‟", "‘’‘‘")
 
 
-def _on_one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """A text that cannot leave its line, nor turn or hide what stands beside it."""
     if text.isprintable() and "  " not in text:
         return text.strip()
     return _SHAPING.sub(" ", text).strip()
@@ -563,7 +564,7 @@ def _on_one_line(text: str) -> str:
 
 def _quoted(text: str, limit: int | None = None) -> str:
     """The text as a quotation on one line, which it cannot close itself; longer than `limit` it ends in an ellipsis."""
-    told = _without_marks(_on_one_line(text))
+    told = _without_marks(on_one_line(text))
     return f"“{told if limit is None else _shortened(told, limit)}”"
 
 
@@ -577,7 +578,7 @@ def _shortened(told: str, limit: int) -> str:
 
 def _name(text: str) -> str:
     """An id or a label as it may stand in a sentence."""
-    return _shortened(_without_marks(_on_one_line(text)), NAME_CHARACTERS)
+    return _shortened(_without_marks(on_one_line(text)), NAME_CHARACTERS)
 
 
 @lru_cache(maxsize=CACHED_DAYS)

@@ -101,9 +101,9 @@ class Tool(StrEnum):
     POST_EVENT = "post_event"
     POST_EVENTS = "post_events"
     TAKE_PERMIT = "take_permit"
-    POST_DECISION = "post_decision"
+    TAKE_DECISION = "take_decision"
     CHECK_DECISION = "check_decision"
-    POST_SOURCE = "post_source"
+    REPORT_SOURCE = "report_source"
     FORGET = "forget"
     RESUME = "resume"
     LOOKUP = "lookup"
@@ -115,6 +115,9 @@ class Tool(StrEnum):
     GET_DECISIONS = "get_decisions"
     RECALL = "recall"
     CONTEXT = "context"
+    LIST_BORROWERS = "list_borrowers"
+    SEARCH = "search"
+    EXPORT_BORROWER = "export_borrower"
 
 
 # A tool is what an agent's turn was answered from (`turns[].tools`). Tenants name theirs as they like and a name proves
@@ -125,10 +128,10 @@ TOOLS: Mapping[str, Volatility] = MappingProxyType(
         Tool.POST_SUMMARY: Volatility.EVENT,
         Tool.POST_EVENT: Volatility.EVENT,
         Tool.POST_EVENTS: Volatility.EVENT,
-        Tool.POST_SOURCE: Volatility.EVENT,
+        Tool.REPORT_SOURCE: Volatility.EVENT,
         Tool.FORGET: Volatility.EVENT,
         Tool.TAKE_PERMIT: Volatility.LIVE,
-        Tool.POST_DECISION: Volatility.LIVE,
+        Tool.TAKE_DECISION: Volatility.LIVE,
         Tool.CHECK_DECISION: Volatility.LIVE,
         Tool.RESUME: Volatility.LIVE,
         Tool.LOOKUP: Volatility.LIVE,
@@ -140,6 +143,9 @@ TOOLS: Mapping[str, Volatility] = MappingProxyType(
         Tool.GET_DECISIONS: Volatility.LIVE,
         Tool.RECALL: Volatility.LIVE,
         Tool.CONTEXT: Volatility.LIVE,
+        Tool.LIST_BORROWERS: Volatility.LIVE,
+        Tool.SEARCH: Volatility.LIVE,
+        Tool.EXPORT_BORROWER: Volatility.LIVE,
     }
 )
 
@@ -167,7 +173,8 @@ class Writer(StrEnum):
 
 
 # The worst that a writer may write; a block of a fact or of a turn has its own. Instructions may be replayed, measurements
-# never. The briefing, the step just taken and the variables hold what was open when they were read.
+# never. A turn that is withheld stays live, though its placeholder says nothing. The briefing, the step just taken and the
+# variables hold what was open when they were read.
 WRITERS: Mapping[str, Volatility] = MappingProxyType(
     {
         Writer.INSTRUCTION: Volatility.STABLE,
@@ -176,7 +183,7 @@ WRITERS: Mapping[str, Volatility] = MappingProxyType(
         Writer.REPORT: Volatility.EVENT,
         Writer.DECISION: Volatility.EVENT,
         Writer.CONVERSATION: Volatility.EVENT,
-        Writer.WITHHELD: Volatility.EVENT,
+        Writer.WITHHELD: Volatility.LIVE,
         Writer.READING: Volatility.LIVE,
         Writer.QUESTION: Volatility.EVENT,
         Writer.FRAME: Volatility.STABLE,

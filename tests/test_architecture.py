@@ -293,6 +293,7 @@ GET  /v1/borrowers/{borrower_id}/facts      get_facts            read
 GET  /v1/borrowers/{borrower_id}/flags      get_flags            read
 GET  /v1/borrowers/{borrower_id}/timeline   get_timeline         read
 POST /v1/borrowers/{borrower_id}/permits    take_permit          events:agent
+POST /v1/borrowers/{borrower_id}/context    context              read
 GET  /v1/borrowers/{borrower_id}/decisions  get_decisions        read
 POST /v1/decisions                          take_decision        events:agent
 POST /v1/decisions/{decision_id}/check      check_decision       events:agent
