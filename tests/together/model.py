@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -28,6 +29,8 @@ class ModelServer:
         self.requests: list[str] = []
         self.answers: dict[str, list[Scripted]] = {}
         self.otherwise: Scripted = chosen("The borrower wrote to us.")
+        self.decide: Callable[[str], Scripted] | None = None
+        """Where a test would rather say it by what is asked."""
         self.pause_seconds = 0.0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -78,7 +81,7 @@ class ModelServer:
             for mark, answers in self.answers.items():
                 if mark in text and answers:
                     return answers.pop(0)
-        return self.otherwise
+        return self.otherwise if self.decide is None else self.decide(text)
 
 
 def wait_for(server: ModelServer, count: int, seconds: float = 10.0) -> None:

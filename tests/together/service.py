@@ -92,6 +92,47 @@ class Service:
         return httpx.Client(base_url=self.url, headers=headers, timeout=30)
 
 
+class Worker:
+    """A process of another role on the same store, with its health on a port of its own."""
+
+    def __init__(self, service: Service, role: str, name: str) -> None:
+        self.path = service.folder / f"{name}.log"
+        with self.path.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "service", role],
+                env=service.env | {"BORROWER_MEMORY_METRICS_PORT": "0"},
+                cwd=service.folder,
+                stdout=out,
+                stderr=out,
+            )
+        self.url = ""
+        end = time.monotonic() + START_SECONDS
+        while not self.url:
+            told = self.path.read_text(errors="replace")
+            if found := re.search(r"listening on (http://\S+)", told):
+                self.url = found[1]
+            assert self.process.poll() is None, told[-3000:]
+            assert time.monotonic() < end, told[-3000:]
+            time.sleep(0.02)
+
+    def send(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@contextlib.contextmanager
+def workers(service: Service, role: str, *names: str) -> Iterator[list[Worker]]:
+    """So many of them, none of which is left."""
+    started: list[Worker] = []
+    try:
+        started += [Worker(service, role, name) for name in names]
+        yield started
+    finally:
+        for one in started:
+            if one.process.poll() is None:
+                one.send(signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def running(folder: Path, **how: Any) -> Iterator[Service]:
     """A service that is started, and ended with the block."""

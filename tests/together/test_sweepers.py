@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -19,7 +14,7 @@ from tests.together import broker, postgres
 from tests.together.conftest import Tenant
 from tests.together.fleet import fleet
 from tests.together.model import ModelServer, chosen, wait_for
-from tests.together.service import START_SECONDS, Service, ago, running
+from tests.together.service import ago, running, workers
 
 pytestmark = pytest.mark.process
 
@@ -28,52 +23,15 @@ CHATS = 24
 ALL_TOLD_SECONDS = 45
 
 
-class SweeperProcess:
-    """One `sweeper` beside a service."""
-
-    def __init__(self, service: Service, name: str) -> None:
-        self.path = service.folder / f"{name}.log"
-        with self.path.open("wb") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "service", "sweeper"],
-                env=service.env | {"BORROWER_MEMORY_METRICS_PORT": "0"},
-                cwd=service.folder,
-                stdout=out,
-                stderr=out,
-            )
-        self.url = ""
-        end = time.monotonic() + START_SECONDS
-        while not self.url:
-            told = self.path.read_text(errors="replace")
-            if found := re.search(r"listening on (http://\S+)", told):
-                self.url = found[1]
-            assert self.process.poll() is None, told[-3000:]
-            assert time.monotonic() < end, told[-3000:]
-            time.sleep(0.02)
-
-    def send(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(30)
-
-
-@contextlib.contextmanager
-def sweepers(service: Service, *names: str) -> Iterator[list[SweeperProcess]]:
-    started: list[SweeperProcess] = []
-    try:
-        started += [SweeperProcess(service, name) for name in names]
-        yield started
-    finally:
-        for one in started:
-            if one.process.poll() is None:
-                one.send(signal.SIGKILL)
-
-
 def test_sweepers_share_the_work_and_one_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
     with ModelServer() as model:
         model.pause_seconds = 0.4  # every chat is in somebody's hand for a while
         model.otherwise = chosen("The borrower wrote to us.")
         env = {"BORROWER_MEMORY_LLM_BASE_URL": model.url, "BORROWER_MEMORY_LLM_MODEL": "scripted"}
-        with running(tmp_path, policy=QUIET, env=env) as service, sweepers(service, "one", "two") as (one, two):
+        with (
+            running(tmp_path, policy=QUIET, env=env) as service,
+            workers(service, "sweeper", "one", "two") as (one, two),
+        ):
             acme = Tenant(service)
             events = [
                 {"event_id": f"e-{n}", "type": "conversation.message", "occurred_at": ago(minutes=30), "borrower_id": f"B-{n}",
@@ -109,7 +67,7 @@ def test_beside_kafka_a_sweeper_posts_what_writers_elsewhere_merge(tmp_path: Pat
         postgres.running() as server,
         server.database() as dsn,
         fleet(tmp_path, brokers.bootstrap, dsn) as service,
-        sweepers(service, "one", "two"),
+        workers(service, "sweeper", "one", "two"),
     ):
         acme = Tenant(service, key=service.key())
         told = {"channel": "whatsapp", "speaker": "borrower", "text": "ok 25 ko 5000 de dungi"}
