@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from service.calls import direct
 from service.edge import Edge, InFlight
 from service.errors import exception_handlers
+from service.pages import room
 from service.routes import (
     borrowers,
     context,
@@ -98,6 +99,8 @@ def application(parts: Parts) -> Api:
     ]
     routers.append(mcp.over(routers, VERSION))
     for router in routers:
+        app.include_router(router)
+    for router in room.ROUTERS:
         app.include_router(router)
     docs.document_keys(app)
     calls, in_flight = direct(routers), InFlight()

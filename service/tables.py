@@ -15,6 +15,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, String, Tabl
 from sqlmodel import AutoString, Field, SQLModel
 
 SUMMARY: Final = "summary"
+BROKEN: Final = "promise.broken"
 Counted: Final[Any] = BigInteger().with_variant(Integer(), "sqlite")
 """A number that the database counts up; SQLite does so for its own integers only."""
 
@@ -117,9 +118,20 @@ class Journey(_Rows, table=True):
 
     __tablename__ = "journey"
     __table_args__ = (
-        Index("journey_stage", "tenant", "stage"),
-        Index("journey_due", "tenant", "promise_due_date"),
-        Index("journey_overdue", "tenant", "overdue_at"),
+        # Each holds the order of its list behind what it filters by, so that a page reads no more rows than it shows.
+        Index("journey_stage", "tenant", "stage", "borrower_id", "loan_id"),
+        Index("journey_rung", "tenant", "rung", "borrower_id", "loan_id"),
+        Index("journey_channel", "tenant", "last_channel", "borrower_id", "loan_id"),
+        Index("journey_due", "tenant", "promise_due_date", "borrower_id", "loan_id"),
+        Index("journey_overdue", "tenant", "overdue_at", "borrower_id", "loan_id"),
+        Index(
+            "journey_held",
+            "tenant",
+            "borrower_id",
+            "loan_id",
+            sqlite_where=text("hold_kinds != ''"),
+            postgresql_where=text("hold_kinds != ''"),
+        ),
     )
 
     tenant: str = Field(primary_key=True)
@@ -145,6 +157,24 @@ class Journey(_Rows, table=True):
     hold_until: datetime | None = None
     """When the last hold ends; null when one of them does not end by itself."""
     last_contact_at: datetime | None = None
+    last_channel: str | None = None
+    """On which that was."""
+
+
+class AskedCallback(_Rows, table=True):
+    """An appointment that a borrower asked for, without the words of it."""
+
+    __tablename__ = "callback"
+    __table_args__ = (Index("callback_ends", "tenant", "ends_at", "borrower_id"),)
+
+    tenant: str = Field(primary_key=True)
+    borrower_id: str = Field(primary_key=True)
+    at: datetime | None = None
+    """Null where the words name no time."""
+    ends_at: datetime
+    """When it is past, and on no list any more."""
+    channel: str
+    conversation_id: str
 
 
 class IdentifierLink(_Rows, table=True):
@@ -203,6 +233,14 @@ class Journal(_Rows, table=True):
             "conversation_id",
             sqlite_where=text(f"type = '{SUMMARY}'"),
             postgresql_where=text(f"type = '{SUMMARY}'"),
+        ),
+        Index(
+            "journal_broken",
+            "tenant",
+            "received_at",
+            "event_id",
+            sqlite_where=text(f"type = '{BROKEN}'"),
+            postgresql_where=text(f"type = '{BROKEN}'"),
         ),
     )
 
@@ -522,6 +560,23 @@ class Resume(_Rows, table=True):
         Index("resume_time", "tenant", "at"),
         Index("resume_of_borrower", "tenant", "borrower_id", "at"),
         Index("resume_of_conversation", "tenant", "channel", "conversation_id"),
+        Index(
+            "resume_ignored",
+            "tenant",
+            "at",
+            "resume_id",
+            sqlite_where=text("ignored = 1"),
+            postgresql_where=text("ignored"),
+        ),
+        Index(
+            "resume_refused",
+            "tenant",
+            "at",
+            "resume_id",
+            sqlite_where=text("refusals != '[]'"),
+            postgresql_where=text("refusals != '[]'"),
+        ),
+        Index("resume_fallback", "tenant", "fallback", "at", "resume_id"),
     )
 
     tenant: str = Field(primary_key=True)
@@ -831,7 +886,10 @@ class Audit(_Rows, table=True):
     """Who did what, without a word of what was said."""
 
     __tablename__ = "audit"
-    __table_args__ = (Index("audit_time", "tenant", "at"),)
+    __table_args__ = (
+        Index("audit_of_tenant", "tenant", "id"),
+        Index("audit_of_borrower", "tenant", "borrower_id", "id"),
+    )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=Counted)
     tenant: str

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -39,6 +40,7 @@ from service.keys import Keyring
 from service.models import guarded
 from service.models.asking import Model
 from service.models.guarded import Guarded
+from service.pages.counts import Counts
 from service.policy import Policies
 from service.proposer.proposals import Proposals
 from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
@@ -91,6 +93,8 @@ class Parts:
         )
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)
+        self.counts = Counts[Any]()
+        """What the dashboard counted lately."""
         self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         """By method, route and status, what counts and what times: looking them up takes longer than counting."""
         self._requests = Counter(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from channels import CHANNELS
 from service import naming, records
 from service.errors import FieldError, InvalidBody, Problem
 from service.pages.drawing import Page, segment
@@ -23,7 +24,7 @@ router = pages()
 
 COLUMNS = (
     "borrower_id", "loan_id", "cycle_id", "attempt", "stage", "rung", "amount", "currency", "promise_due_date",
-    "outstanding", "last_contact_at",
+    "outstanding", "last_contact_at", "holds",
 )  # fmt: skip
 
 
@@ -38,6 +39,7 @@ class Borrowers(Page):
     stages: tuple[str, ...]
     rungs: tuple[str, ...]
     hold_kinds: tuple[str, ...]
+    channels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ async def borrowers(visit: Visit) -> Response:
             stages=STAGES,
             rungs=RUNGS,
             hold_kinds=HOLD_KINDS,
+            channels=tuple(CHANNELS),
         )
     )
 

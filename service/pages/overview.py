@@ -134,7 +134,7 @@ def _drawn(counted: dict[str, Any], elsewhere: int, age: float) -> Overview:
         repeats=counted["counted"]["repeats"],
         conflicts=counted["counted"]["conflicts"],
         events=counted["counted"]["events"],
-        conversations=_bars({c: counted["conversations"].get(c, 0) for c in CHANNELS}, "/ops/borrowers", "channel"),
+        conversations=_bars({c: counted["conversations"].get(c, 0) for c in CHANNELS}, "/ops/conversations", "channel"),
         conversations_total=counted["counted"]["conversations"],
         stages=_bars({s: counted["stages"].get(s, 0) for s in STAGES}, "/ops/borrowers", "stage"),
         resumes_total=told["total"],

@@ -65,6 +65,7 @@ class OfBorrowers(OfPage):
     overdue: Yes | None = None
     reminded: Yes | None = None
     hold: Annotated[str, one_of("true", "false", *HOLD_KINDS)] | None = None
+    last_channel: Channel | None = None
 
 
 class OfPromises(OfPage):

@@ -12,6 +12,7 @@ for what took effect before it was theirs (`journal.sources_of`).
     journeys     lists across borrowers
     operations   counts, repeats, missing reports, what is not merged yet
     aside        what was kept and not merged
+    board        what the dashboard counts and lists
     beside       what is kept beside a record for lists and look-ups
     saving       records over the version that was read
     pages        cursors
@@ -29,7 +30,7 @@ from service.records.aside import (
     set_aside_open,
     settle_set_aside,
 )
-from service.records.beside import Derived, Row, derived, save_derived, stored_derived, stored_derived_each
+from service.records.beside import CALLBACK, Derived, Row, derived, save_derived, stored_derived, stored_derived_each
 from service.records.borrower import (
     BORROWER,
     IDENTIFIER,
@@ -86,6 +87,7 @@ from service.records.saving import (
 
 __all__ = [
     "BORROWER",
+    "CALLBACK",
     "EVENTS_SINCE",
     "FLAGS",
     "HIDDEN",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -22,13 +22,16 @@ from sqlalchemy import (
 
 from service.prepared import OfList, Prepared
 from service.tables import (
+    AskedCallback,
     IdentifierLink,
     Journey,
     Loan,
     Started,
     table_of,
 )
+from statemachine.conclusions import Conversation
 from statemachine.elements import CycleBegun
+from statemachine.person import CALLBACK_WITHOUT_TIME_DAYS
 from statemachine.record import Record
 from statemachine.state import BorrowerState
 
@@ -36,6 +39,7 @@ JOURNEY = table_of(Journey)
 IDENTIFIER = table_of(IdentifierLink)
 LOAN = table_of(Loan)
 STARTED = table_of(Started)
+CALLBACK = table_of(AskedCallback)
 
 Row = Mapping[str, Any]
 
@@ -49,6 +53,8 @@ class Derived:
     identifiers: frozenset[tuple[str, str]] = frozenset()
     loans: frozenset[str] = frozenset()
     started: frozenset[tuple[str, str, datetime]] = frozenset()
+    callbacks: frozenset[tuple[datetime | None, datetime, str, str]] = frozenset()
+    """At most one: when, until when it is listed, and by which channel and conversation."""
 
 
 def derived(record: Record, state: BorrowerState, loans_before: Iterable[str]) -> Derived:
@@ -60,17 +66,26 @@ def derived(record: Record, state: BorrowerState, loans_before: Iterable[str]) -
         return Derived()
     opened = frozenset(c.loan_id for c in state.cycles if c.opened_at is not None and c.loan_id is not None)
     known = {e.loan_id for e in record.all_of("boundaries") if isinstance(e, CycleBegun)}
-    contacts = (c.at for c in reversed(state.conversations) if c.contact)
-    last_contact_at = next(contacts, None)
+    last = next((c for c in reversed(state.conversations) if c.contact), None)
     return Derived(
-        journeys={c.loan_id or "": _journey(state, c, last_contact_at) for c in state.current_cycles()},
+        journeys={c.loan_id or "": _journey(state, c, last) for c in state.current_cycles()},
         identifiers=frozenset((i.kind, i.value) for i in state.identifiers),
         loans=opened | (frozenset(loans_before) - known),
         started=frozenset((s.channel, s.conversation_id, s.at) for s in state.started),
+        callbacks=frozenset(_callbacks(state)),
     )
 
 
-def _journey(state: BorrowerState, cycle: Any, last_contact_at: datetime | None) -> Row:
+def _callbacks(state: BorrowerState) -> Iterator[tuple[datetime | None, datetime, str, str]]:
+    asked = state.callback
+    if asked is None:
+        return
+    its = (asked.channel, asked.conversation_id)
+    said_at = next(c.at for c in reversed(state.conversations) if (c.channel, c.conversation_id) == its)
+    yield asked.at, asked.at or said_at + timedelta(days=CALLBACK_WITHOUT_TIME_DAYS), *its
+
+
+def _journey(state: BorrowerState, cycle: Any, last: Conversation | None) -> Row:
     holds = state.holds_on(cycle.loan_id)
     ends = [h.until for h in holds]
     promise = cycle.promise
@@ -91,7 +106,8 @@ def _journey(state: BorrowerState, cycle: Any, last_contact_at: datetime | None)
         "holds": msgspec.json.encode(holds).decode(),
         "hold_kinds": "".join(f"|{kind}|" for kind in sorted({h.kind for h in holds})),
         "hold_until": max(e for e in ends if e is not None) if ends and None not in ends else None,
-        "last_contact_at": last_contact_at,
+        "last_contact_at": last.at if last else None,
+        "last_channel": last.channel if last else None,
     }
 
 
@@ -116,9 +132,11 @@ _ADD_LOAN: Final = Prepared(insert(LOAN))
 _DROP_LOAN: Final = Prepared(LOAN.delete().where(keyed(LOAN, "loan_id")))
 _ADD_STARTED: Final = Prepared(insert(STARTED))
 _DROP_STARTED: Final = Prepared(STARTED.delete().where(keyed(STARTED, "channel", "conversation_id")))
+_ADD_CALLBACK: Final = Prepared(insert(CALLBACK))
+_DROP_CALLBACK: Final = Prepared(CALLBACK.delete().where(keyed(CALLBACK)))
 _BESIDE: Final = {
     table: tuple(c for c in table.columns if c.name not in ("tenant", "borrower_id"))
-    for table in (JOURNEY, IDENTIFIER, LOAN, STARTED)
+    for table in (JOURNEY, IDENTIFIER, LOAN, STARTED, CALLBACK)
 }
 _ALL_OF: Final = {
     table: OfList(
@@ -146,6 +164,7 @@ def stored_derived_each(connection: Connection, tenant: str, borrower_ids: Seque
             identifiers=frozenset((kind, value) for kind, value in own[IDENTIFIER]),
             loans=frozenset(row[0] for row in own[LOAN]),
             started=frozenset((channel, conversation, at) for channel, conversation, at in own[STARTED]),
+            callbacks=frozenset((at, ends_at, channel, its) for at, ends_at, channel, its in own[CALLBACK]),
         )
         for borrower_id, own in rows.items()
     }
@@ -182,6 +201,11 @@ def save_derived_each(connection: Connection, each: Iterable[tuple[str, str, Der
         for channel, conversation, at in after.started - before.started:
             begun = {"channel": channel, "conversation_id": conversation, "started_at": at}
             rows[_ADD_STARTED].append({**own, **begun})
+        for _ in before.callbacks - after.callbacks:
+            rows[_DROP_CALLBACK].append(of)
+        for asked_for, ends_at, channel, conversation in after.callbacks - before.callbacks:
+            asked = {"at": asked_for, "ends_at": ends_at, "channel": channel, "conversation_id": conversation}
+            rows[_ADD_CALLBACK].append({**own, **asked})
     for statement, its in rows.items():
         statement.run_each(connection, its)
 
@@ -196,5 +220,7 @@ _DERIVED_STATEMENTS: Final = (
     _ADD_LOAN,
     _DROP_STARTED,
     _ADD_STARTED,
+    _DROP_CALLBACK,
+    _ADD_CALLBACK,
 )
 """In this order: a conversation that began anew is dropped before it is added."""

@@ -5,19 +5,18 @@ Functions of a connection. Lists are paged by key, along an index; a count reads
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal_column, select, tuple_
 
 from service.records.journeys import JOURNEY, journey_item
 from service.records.pages import BadCursor, Page, instant_in, page_of, place_in
-from service.tables import SUMMARY, Journal, Resume, table_of
+from service.tables import BROKEN, SUMMARY, AskedCallback, Journal, Resume, table_of
 
 JOURNAL = table_of(Journal)
 RESUME = table_of(Resume)
-BROKEN: Final = "promise.broken"
+CALLBACK = table_of(AskedCallback)
 
 
 def stages(connection: Connection, tenant: str) -> dict[str, int]:
@@ -65,8 +64,6 @@ def crossed(connection: Connection, tenant: str, start: datetime, end: datetime)
 
 
 # -- promises --------------------------------------------------------------------------------------------------------------
-
-OPEN_PROMISES: Final[Mapping[str, str]] = {"due": "by the day they are due", "overdue": "past their day, newest first"}
 
 
 def _unpaid() -> ColumnElement[bool]:
@@ -149,3 +146,26 @@ def broken_page(connection: Connection, tenant: str, since: datetime, limit: int
     rows = connection.execute(wanted.order_by(*(c.desc() for c in order)).limit(limit + 1)).mappings()
     items: list[dict[str, Any]] = [dict(row) for row in rows]
     return page_of(items, limit, lambda i: (i["received_at"].isoformat(), i["event_id"]))
+
+
+# -- callbacks -------------------------------------------------------------------------------------------------------------
+
+
+def callbacks(connection: Connection, tenant: str, now: datetime, end: datetime) -> int:
+    """Appointments that were asked for until `end`, those included that name no time, and that are not past."""
+    until = func.coalesce(CALLBACK.c.at, now)
+    where = (CALLBACK.c.tenant == tenant, CALLBACK.c.ends_at > now, until < end)
+    return int(connection.execute(select(func.count()).select_from(CALLBACK).where(*where)).scalar_one())
+
+
+def callbacks_page(connection: Connection, tenant: str, now: datetime, limit: int, cursor: str | None) -> Page:
+    """They, the next first: `borrower_id at ends_at channel conversation_id`. Raises `BadCursor`."""
+    order = (CALLBACK.c.ends_at, CALLBACK.c.borrower_id)
+    where = [CALLBACK.c.tenant == tenant, CALLBACK.c.ends_at > now]
+    if cursor is not None:
+        at, borrower_id = place_in(cursor, str, str)
+        where.append(tuple_(*order) > tuple_(instant_in(at), borrower_id))
+    shown = (CALLBACK.c.at, CALLBACK.c.channel, CALLBACK.c.conversation_id)
+    rows = connection.execute(select(*order, *shown).where(*where).order_by(*order).limit(limit + 1)).mappings()
+    items: list[dict[str, Any]] = [dict(row) for row in rows]
+    return page_of(items, limit, lambda i: (i["ends_at"].isoformat(), i["borrower_id"]))

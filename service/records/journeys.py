@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     and_,
+    literal_column,
     not_,
     or_,
     select,
@@ -31,12 +32,14 @@ def borrowers(
 ) -> Page:
     """One item for each loan of each borrower, by borrower and loan (API 7). A filter that is None does not filter.
 
-    `stage rung reminded`: equal; `promise_due_from promise_due_to`: dates, included; `overdue`: at `now`; `hold`: `true`,
-    `false` or a kind. Raises `BadCursor`.
+    `stage rung reminded last_channel`: equal; `promise_due_from promise_due_to`: dates, included; `overdue`: at `now`; `hold`:
+    `true`, `false` or a kind. Raises `BadCursor`.
     """
     where: list[ColumnElement[bool]] = [JOURNEY.c.tenant == tenant]
     where += [
-        JOURNEY.c[name] == filters[name] for name in ("stage", "rung", "reminded") if filters.get(name) is not None
+        JOURNEY.c[name] == filters[name]
+        for name in ("stage", "rung", "reminded", "last_channel")
+        if filters.get(name) is not None
     ]
     if filters.get("promise_due_from") is not None:
         where.append(JOURNEY.c.promise_due_date >= filters["promise_due_from"])
@@ -47,7 +50,10 @@ def borrowers(
         where.append(is_overdue if filters["overdue"] else not_(is_overdue))
     hold = filters.get("hold")
     if hold is not None:
-        held = and_(JOURNEY.c.hold_kinds != "", or_(JOURNEY.c.hold_until.is_(None), JOURNEY.c.hold_until > now))
+        held = and_(
+            JOURNEY.c.hold_kinds != literal_column("''"),
+            or_(JOURNEY.c.hold_until.is_(None), JOURNEY.c.hold_until > now),
+        )
         where.append(not_(held) if hold == "false" else held)
         if hold not in ("true", "false"):
             where.append(JOURNEY.c.hold_kinds.contains(f"|{hold}|", autoescape=True))
@@ -89,4 +95,5 @@ def journey_item(row: Any, now: datetime) -> dict[str, Any]:
     }
 
 
+_EQUAL: Final = ("stage", "rung", "reminded", "last_channel")
 FLAGS: Final = ("reminded", "payment_link_shared", "payment_confirmed")

@@ -191,7 +191,9 @@ class Embedded:
         """Everything that a rebuild makes."""
 
         def every(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-            tables = (BORROWER, records.JOURNEY, records.IDENTIFIER, records.LOAN, records.STARTED)
+            tables = (
+                BORROWER, records.JOURNEY, records.IDENTIFIER, records.LOAN, records.STARTED, records.CALLBACK,
+            )  # fmt: skip
             return {t.name: sorted(tuple(map(str, row)) for row in connection.execute(select(t))) for t in tables}
 
         return await self.database.read(every)

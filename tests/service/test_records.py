@@ -567,6 +567,7 @@ async def test_saving_what_differs_is_saving_all(service: Embedded) -> None:
         "promise_due_date": None, "overdue_at": None, "reminded": False, "payment_link_shared": False,
         "payment_confirmed": False, "outstanding": None, "holds": "[]", "hold_kinds": "", "hold_until": None,
         "last_contact_at": None,
+        "last_channel": None,
     }  # fmt: skip
     versions = [
         records.Derived(),
