@@ -28,6 +28,8 @@ from channels.summarise.plain import plain
 from channels.summarise.shown import shown
 from channels.summarise.told import Told, told
 from service.models.asking import Message, Model, ModelFailed
+from service.written import Written, rendered, written
+from statemachine.volatility import Writer
 
 SECONDS: Final = 20.0
 """For one answer of the model; a chat waits for nobody, so it may take its time."""
@@ -84,19 +86,34 @@ class Summariser:
     async def _asked(self, model: Model, seen: Told, own: Sequence[Said], channel: Channel) -> Verdict:
         """The verdict on the first answer that keeps the rules, else on the second. Raises `ModelFailed`."""
         states = [state.name for state in channel.flow.states if not state.terminal]
+        told_as = self._prompt
+        earlier, lines = _lines(seen, own)
         messages = [
-            Message("system", self._prompt["instructions"](channel.name, states, INFERRED, WORDS_MAX)),
-            Message("user", self._prompt["conversation"](seen.earlier, seen.lines, seen.left_out)),
+            Message(
+                "system", rendered(Writer.SUMMARISE, told_as["instructions"], channel.name, states, INFERRED, WORDS_MAX)
+            ),
+            Message("user", rendered(Writer.SUMMARISE, told_as["conversation"], earlier, lines, seen.left_out)),
         ]
         content = await model.complete(messages, seconds=SECONDS, tokens=TOKENS)
         verdict = judged(content, seen.turns, own, channel)
         if verdict.rule is None:
             return verdict
         # What was refused is not said again: it may be the very value that must not be repeated.
-        messages.append(Message("user", self._prompt["again"](verdict.broken)))
+        broken = written(Writer.REFUSED, verdict.broken or "")
+        messages.append(Message("user", rendered(Writer.SUMMARISE, told_as["again"], broken)))
         content = await model.complete(messages, seconds=SECONDS, tokens=TOKENS)
         second = judged(content, seen.turns, own, channel)
         return second if second.draft is not None or verdict.draft is None else verdict
+
+
+def _lines(seen: Told, own: Sequence[Said]) -> tuple[list[Written], list[Written]]:
+    """The lines of the prompt, those before and those of now, each by its writer: what was said, or that it is withheld."""
+    as_said = {id(turn) for turn in own}
+    lines = [
+        written(Writer.CONVERSATION if id(turn) in as_said else Writer.WITHHELD, line)
+        for turn, line in zip(seen.turns, (*seen.earlier, *seen.lines), strict=True)
+    ]
+    return lines[: len(seen.earlier)], lines[len(seen.earlier) :]
 
 
 def _completed(draft: Draft, by_rules: Draft) -> Draft:

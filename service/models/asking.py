@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from service.written import Written
+
 Failure = Literal["timeout", "unavailable", "unreadable"]
 """The reasons of API 6: nothing came in time; it cannot be reached, refuses or rests; what came is no answer of its form."""
 
@@ -20,10 +22,14 @@ class ModelFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a request."""
+    """One message of a request: a text whose every byte has a registered writer, or it reaches no model (DESIGN 10)."""
 
     role: Literal["system", "user", "assistant"]
-    content: str
+    content: Written
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.content, Written):
+            raise TypeError("a model is shown nothing that has no writer: service.written")
 
 
 class Model(Protocol):

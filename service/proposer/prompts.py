@@ -18,6 +18,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from channels import CHANNELS
 from service.models.asking import Message
 from service.narrative import TEMPLATES
+from service.written import rendered, written, written_by
+from statemachine.volatility import Writer
 
 PROMPTS: Final = TEMPLATES / "prompts"
 TOKENS: Final = 200
@@ -32,9 +34,11 @@ Macro = Callable[..., str]
 def messages(channel: str, position: str, briefing: str) -> Sequence[Message]:
     """`position`: where the memory itself stands once it is known who it is; `briefing`: the narrative."""
     prompt = _prompt(channel)
+    stands_at = written(Writer.POSITION, position)
+    lines = written_by(Writer.BRIEFING, briefing.splitlines())
     return (
-        Message("system", prompt["instructions"](_states(channel))),
-        Message("user", prompt["briefing"](position, briefing.splitlines())),
+        Message("system", rendered(Writer.PROPOSE, prompt["instructions"], _states(channel))),
+        Message("user", rendered(Writer.PROPOSE, prompt["briefing"], stands_at, lines)),
     )
 
 

@@ -11,9 +11,15 @@ import pytest
 from service.models.asking import Message, ModelFailed
 from service.models.endpoint import Endpoint
 from service.models.guarded import Guarded
+from service.written import written
+from statemachine.volatility import Writer
 from tests.together.model import ModelServer
 
-ASKED = (Message("system", "be brief"), Message("user", "hello"), Message("assistant", "yes"))
+ASKED = (
+    Message("system", written(Writer.INSTRUCTION, "be brief")),
+    Message("user", written(Writer.QUESTION, "hello")),
+    Message("assistant", written(Writer.CONVERSATION, "yes")),
+)
 
 
 @pytest.fixture(scope="module")
