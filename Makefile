@@ -36,7 +36,7 @@ check: setup-dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 -rs -m "not process and not benchmark"
 
-test: check setup-agents
+test: setup-agents check
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m process
 
 bench: setup-dev

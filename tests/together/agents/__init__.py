@@ -1,0 +1,1 @@
+"""Agents that really start in the middle: built with the frameworks' own libraries, over a running service."""
