@@ -241,6 +241,15 @@ def rebuild() -> None:
     store.rebuild()
 
 
+@commands.command()
+@click.option("--dry-run", is_flag=True, help="Counts what is past its retention, and removes nothing.")
+def retention(dry_run: bool) -> None:
+    """Removes turns, prose and raw bodies past their retention, and prints what; `serve` and `sweeper` do so once a day."""
+    from service.commands import retention as work
+
+    work.run(dry_run)
+
+
 @commands.group("set-aside")
 def set_aside() -> None:
     """What was kept and not merged."""

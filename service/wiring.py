@@ -47,6 +47,7 @@ from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
 from service.reading import Reader
 from service.recall.index import IndexKeeper
 from service.resumes import Resumes
+from service.retention.job import Retention
 from service.secrets import Secrets
 from service.settings import Settings
 from service.store import open_store
@@ -90,6 +91,13 @@ class Parts:
                 NoIndex(),
                 Measures(self.registry),
             )
+        )
+        self.retention = Retention(self)
+        self.deliveries = Deliveries(self.registry)
+        self.models = measured.Measures(self.registry)
+        self.standing = StandingGauges(self.database, self.intake, self.policies, self.clock, self.registry)
+        self.permits = Counter(
+            "borrower_memory_permits", "Permits by what was answered", ["action", "outcome"], registry=self.registry
         )
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)

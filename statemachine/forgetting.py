@@ -85,7 +85,7 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
     changes: dict[str, Any] = {f: None for f in TEXTS.get(type(element), ()) if forgotten(getattr(element, f))}
     changes |= {f: None for f in LABELS.get(type(element), ()) if named(getattr(element, f))}
     match element:
-        case ProseTold() if forgotten(element.text):
+        case ProseTold() if forgotten(element.text) or (element.text and any(t.prose for t in due)):
             changes["text"] = ""
         case FactStatedOnce() if _fact_forgotten(element.fact, forgotten):
             changes["fact"] = element.fact.changed(text="", quote=None, fact_id="")

@@ -384,7 +384,10 @@ def _of(borrower_id: str, buckets: Iterable[Bucket], tombstones: tuple[Tombstone
 
 
 def _united(a: Iterable[Tombstone], b: Iterable[Tombstone]) -> tuple[Tombstone, ...]:
-    return tuple(sorted({t.key: t for t in (*a, *b)}.values(), key=lambda t: t.key))
+    """Of those that end the retention of prose the latest, which speaks of all that the others do."""
+    every = {t.key: t for t in (*a, *b)}
+    latest = max((key for key, t in every.items() if t.prose), default=None)
+    return tuple(t for key, t in sorted(every.items()) if not t.prose or key == latest)
 
 
 def _recleaned(buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...], hasher: Hasher) -> list[Bucket]:

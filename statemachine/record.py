@@ -123,6 +123,8 @@ class Tombstone(Value):
     by: str | None = None
     event_id: str
     everything: bool = False
+    prose: bool = False
+    """Of prose only, because its retention has ended: not that anybody asked for it."""
     words: tuple[tuple[int, str], ...] = ()
     """Each a number of folded words and the keyed hash of them joined by one blank."""
 

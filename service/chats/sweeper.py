@@ -118,6 +118,7 @@ class Sweeper:
             try:
                 taken = await self.sweep()
                 await self._purge()
+                self._parts.retention.stir()
                 self._troubled = ""
             except DatabaseUnavailable as why:
                 self._troubled, taken = "waits for the database", 0
@@ -131,6 +132,7 @@ class Sweeper:
             await asyncio.wait(waiting, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             for one in waiting:
                 one.cancel()
+        await self._parts.retention.settle()
 
     async def stop(self) -> None:
         """Ends after the chats in hand."""

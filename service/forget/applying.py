@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy import Connection, select, update
 
 from service.forget import entries
-from service.forget.covered import PLACES, Forgetting
+from service.forget.covered import PLACES, Forgetting, copies
 from service.intake import envelope
 from service.intake.table_log import NAME as TABLE_LOG
 from service.records import JOURNAL
@@ -85,6 +85,9 @@ class Forgetter:
             facts, texts = self._clean_journal(connection, forgetting)
             if log_name == TABLE_LOG:
                 self._clean_log(connection, forgetting, ends)
+            if one.body.tombstone.prose:
+                copies(connection, forgetting)
+                continue
             removed = sum(place(connection, forgetting) for place in PLACES)
             _receipt(connection, one, len(facts | _facts_gone(one)), texts, removed)
             log.info("forgotten", tenant=one.tenant, facts=len(facts), texts_cleaned=texts, texts_removed=removed)

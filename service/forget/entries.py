@@ -53,9 +53,10 @@ class Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """What of one entry's words the tombstones speak of. `everything` says nothing of labels."""
+    """What of one entry's words the tombstones speak of. `everything` says nothing of labels, `prose` of the report alone."""
 
     everything: bool
+    prose: bool
     words: tuple[tuple[int, str], ...]
     hasher: Hasher
 
@@ -79,7 +80,8 @@ def cleaned(entry: Entry, body: bytes, tombstones: Sequence[Tombstone], hasher: 
     due = [t for t in tombstones if entry.stamps.effective_at <= t.at]
     if not due or not hasattr(entry.body, "event_id") or entry.type in ("borrower.redirected", "memory.forgotten"):
         return None
-    gone = _Gone(any(t.everything for t in due), tuple({w for t in due for w in t.words}), hasher)
+    everything, prose = any(t.everything for t in due), any(t.prose for t in due)
+    gone = _Gone(everything, prose, tuple({word for t in due for word in t.words}), hasher)
     document = envelope.document(body)
     told = _document(document, entry.type, gone)
     stamps = _stamps(entry.stamps, gone, _fields_gone(document, told, entry))
@@ -100,6 +102,8 @@ def _document(document: Mapping[str, Any], type_: str, gone: _Gone) -> dict[str,
     for name, value in document.items():
         if name in KEPT or (name == "reason" and type_ in CODED_REASONS):
             told[name] = value
+        elif name == "summary" and gone.prose:
+            continue
         elif name == "extra":
             if not (gone.everything or _names_any(value, gone)):
                 told[name] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated, Any
 
 import structlog
@@ -29,6 +30,7 @@ from service.narrative import narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
 from service.resuming import merged_within
+from service.retention.reading import told
 from service.strictjson import as_sent
 from statemachine.conclusions import STAGES, Cycle, KnownFact
 from statemachine.entries import Named
@@ -168,14 +170,18 @@ async def get_borrower(call: Call) -> Response:
     wanted = call.query(OfLoan)
     one, policy = await known(call, wanted)
     cycle, state, now = cycle_of(one, wanted.loan_id), one.state, call.parts.clock()
-    last = {c.channel: c.event_id for c in state.conversations}
+    last = {c.channel: c for c in state.conversations}
 
     def look(conn: Connection) -> dict[str, dict[str, Any]]:
-        bodies = records.bodies(conn, call.tenant, tuple(last.values()))
-        return {channel: bodies[event_id] for channel, event_id in last.items() if event_id in bodies}
+        bodies = records.bodies(conn, call.tenant, tuple(c.event_id for c in last.values()))
+        return {
+            channel: told(bodies[c.event_id], "summary", c.at, now, policy)
+            for channel, c in last.items()
+            if c.event_id in bodies
+        }
 
     with readable(call):
-        told = await call.parts.database.read(look)
+        newest = await call.parts.database.read(look)
     handed_out = any(policy.mode_for(channel, one.borrower_id) == "enabled" for channel in CHANNELS)
     return answered(
         {
@@ -195,7 +201,7 @@ async def get_borrower(call: Call) -> Response:
             "contact_attempts": cycle.contact_attempts,
             "conversations": {
                 channel: as_sent({name: value for name, value in body.items() if name not in ("turns", "extra")})
-                for channel, body in told.items()
+                for channel, body in newest.items()
             },
             "facts": [fact_answer(f) for f in state.facts],
             "narrative": narrative(state, cycle, now=now).text if handed_out else "",
@@ -279,19 +285,23 @@ async def get_flags(call: Call) -> Response:
 async def get_timeline(call: Call) -> Response:
     """Everything that was told of one borrower, on one line."""
     wanted = call.query(OfPage)
-    one, _ = await known(call, wanted)
+    one, policy = await known(call, wanted)
+    now = call.parts.clock()
 
     def look(conn: Connection) -> records.Page:
         return records.timeline(conn, call.tenant, one.borrower_id, wanted.limit, wanted.cursor)
 
     page = await paged(call, look)
-    return answered_as_sent({"items": [_item(one, i) for i in page.items], "next_cursor": page.next_cursor})
+    items = [_item(one, item, now, policy) for item in page.items]
+    return answered_as_sent({"items": items, "next_cursor": page.next_cursor})
 
 
-def _item(one: Known, item: dict[str, Any]) -> dict[str, Any]:
-    """An item of the time line, with the cycle and attempt in which it stands."""
+def _item(one: Known, item: dict[str, Any], now: datetime, policy: Policy) -> dict[str, Any]:
+    """An item of the time line as it may be told now, with the cycle and attempt in which it stands."""
     loan_id, cycle_id, attempt = one.state.place(item["loan_id"], item["cycle_id"], item["at"])
-    return item | {"loan_id": loan_id, "cycle_id": cycle_id, "attempt": attempt}
+    type_ = "summary" if item["kind"] == "conversation" else item["entry"]["type"]
+    entry = told(item["entry"], type_, item["at"], now, policy)
+    return item | {"loan_id": loan_id, "cycle_id": cycle_id, "attempt": attempt, "entry": entry}
 
 
 async def paged(call: Call, look: Any) -> records.Page:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from service import records
 from service.calls import Call, answered, call, routes
 from service.narrative import narrative
+from service.retention.reading import told
 from service.routes.borrowers import OfNothing, fact_answer, known, readable
 from service.strictjson import as_sent
 
@@ -22,7 +23,7 @@ router = routes("export")
 )  # fmt: skip
 async def export_borrower(call: Call) -> Response:
     """A data-access request."""
-    one, _ = await known(call, call.query(OfNothing))
+    one, policy = await known(call, call.query(OfNothing))
     state, now = one.state, call.parts.clock()
     cycle = state.cycle_of(None)
     await call.parts.resumes.flush()
@@ -32,7 +33,10 @@ async def export_borrower(call: Call) -> Response:
 
     with readable(call):
         kept = await call.parts.database.read_slow(look)
-    entries = [entry | {"entry": as_sent(entry["entry"])} for entry in kept["entries"]]
+    entries = [
+        entry | {"entry": as_sent(told(entry["entry"], entry["type"], entry["effective_at"], now, policy))}
+        for entry in kept["entries"]
+    ]
     return answered(
         {
             "borrower_id": one.borrower_id,
