@@ -93,12 +93,6 @@ class Parts:
             )
         )
         self.retention = Retention(self)
-        self.deliveries = Deliveries(self.registry)
-        self.models = measured.Measures(self.registry)
-        self.standing = StandingGauges(self.database, self.intake, self.policies, self.clock, self.registry)
-        self.permits = Counter(
-            "borrower_memory_permits", "Permits by what was answered", ["action", "outcome"], registry=self.registry
-        )
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)
         self.counts = Counts[Any]()
