@@ -166,6 +166,7 @@ class Writer(StrEnum):
     BRIEFING = "briefing"
     PREVIOUS_STEP = "previous_step"
     VARS = "vars"
+    MCP = "mcp"
     PROPOSE = "propose"
     POSITION = "position"
     SUMMARISE = "summarise"
@@ -190,6 +191,7 @@ WRITERS: Mapping[str, Volatility] = MappingProxyType(
         Writer.BRIEFING: Volatility.LIVE,
         Writer.PREVIOUS_STEP: Volatility.LIVE,
         Writer.VARS: Volatility.LIVE,
+        Writer.MCP: Volatility.LIVE,
         Writer.PROPOSE: Volatility.STABLE,
         Writer.POSITION: Volatility.LIVE,
         Writer.SUMMARISE: Volatility.STABLE,
