@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import re
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,8 +33,17 @@ T = datetime(2026, 11, 28, 10, 0, tzinfo=UTC)
 # -- the table -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_is_the_one_that_is_documented() -> None:
-    assert PAGE.read_text() == page(), "out of date: `make format` writes it"
+def test_the_page_is_the_table() -> None:
+    """While working, lines that merely moved are written anew; anything else, and in CI these too, has to be committed."""
+    told, now = PAGE.read_text(), page()
+    if told != now and _without_lines(told) == _without_lines(now) and not os.environ.get("CI"):
+        PAGE.write_text(now)
+        return
+    assert told == now, "out of date: `make format` writes it"
+
+
+def _without_lines(text: str) -> str:
+    return re.sub(r":[0-9]+`", "`", text)
 
 
 def test_every_writer_has_a_place_and_every_text_a_writer() -> None:
@@ -47,15 +58,6 @@ def test_what_may_be_replayed_is_never_live() -> None:
         Writer.INSTRUCTION, Writer.RECORD, Writer.FACT, Writer.REPORT, Writer.DECISION, Writer.FRAME,
         Writer.SUMMARISE, Writer.PROPOSE,
     }  # fmt: skip
-        Writer.INSTRUCTION,
-        Writer.RECORD,
-        Writer.FACT,
-        Writer.REPORT,
-        Writer.DECISION,
-        Writer.FRAME,
-        Writer.SUMMARISE,
-        Writer.PROPOSE,
-    }
     assert [name for name in still if WRITERS[name] is Volatility.LIVE] == []
     assert WRITERS[Writer.READING] is Volatility.LIVE
 
