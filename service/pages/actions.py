@@ -46,6 +46,7 @@ class Asked:
     is_long: bool = False
     value: str = ""
     is_hidden: bool = False
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def _given(visit: Visit, name: str) -> str:
     return visit.form.get(name, "") or visit.request.query_params.get(name, "")
 
 
-def _said_reason(visit: Visit) -> str:
+def reason_of(visit: Visit) -> str:
+    """What the form gives as the reason; raises `InvalidBody`."""
     reason = visit.form.get("reason", "")
     if not reason or len(reason) > REASON_CHARACTERS:
         raise InvalidBody([FieldError("reason", "missing" if not reason else "too_long")])
@@ -106,7 +108,7 @@ def _lift_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
 
 
 def _lift_fields(visit: Visit, who: Seen) -> Fields:
-    return {"kind": _given(visit, "kind"), "loan_id": _given(visit, "loan_id") or None, "reason": _said_reason(visit)}
+    return {"kind": _given(visit, "kind"), "loan_id": _given(visit, "loan_id") or None, "reason": reason_of(visit)}
 
 
 def _retract_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
@@ -121,7 +123,7 @@ def _retract_fields(visit: Visit, who: Seen) -> Fields:
     return {
         "loan_id": _given(visit, "loan_id") or None,
         "conversation_id": _given(visit, "conversation_id") or None,
-        "reason": _said_reason(visit),
+        "reason": reason_of(visit),
     }
 
 

@@ -114,7 +114,7 @@ RESUME_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Resumes(Page):
+class PastResumes(Page):
     """Past answers: granted, refused by a rule, fallen back, ignored."""
 
     template: ClassVar[str] = "resumes.html.j2"
@@ -131,7 +131,9 @@ class Resumes(Page):
 @page(router, "GET", "/ops/resumes")
 async def past_resumes(visit: Visit) -> Response:
     wanted, tenant, day = visit.query(OfResumes), visit.tenant, today(visit)
-    only = resumes.Filter(wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored)
+    only = resumes.Filter(
+        wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored, channel=wanted.channel, agent=wanted.agent
+    )
     await visit.parts.resumes.flush()
 
     def look(conn: Connection) -> records.Page:
@@ -155,7 +157,7 @@ async def past_resumes(visit: Visit) -> Response:
 
     told, ignored = await visit.parts.counts.of(f"resumes {tenant}", counted)
     return visit.show(
-        Resumes(
+        PastResumes(
             items=tuple(found.items),
             next_cursor=found.next_cursor,
             filters=wanted.filters(),
@@ -222,7 +224,7 @@ async def missing_reports(visit: Visit) -> Response:
 
 
 @dataclass(frozen=True)
-class Chats(Page):
+class ChatsWaiting(Page):
     """Chats of which a summary is due, the one that waits longest first."""
 
     template: ClassVar[str] = "chats.html.j2"
@@ -245,7 +247,7 @@ async def waiting_chats(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         return csv_of("chats", shown[1:], found.items)
-    return visit.show(Chats(tuple(found.items), found.next_cursor))
+    return visit.show(ChatsWaiting(tuple(found.items), found.next_cursor))
 
 
 @dataclass(frozen=True)

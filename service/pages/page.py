@@ -55,10 +55,16 @@ ROOMS: Final = (
     ("/ops", "Overview"),
     ("/ops/borrowers", "Borrowers"),
     ("/ops/promises", "Promises"),
+    ("/ops/callbacks", "Callbacks"),
+    ("/ops/conversations", "Conversations"),
     ("/ops/resumes", "Resumes"),
     ("/ops/set-aside", "Set aside"),
     ("/ops/missing-reports", "Missing reports"),
     ("/ops/chats", "Chats waiting"),
+    ("/ops/shadow", "Shadow"),
+    ("/ops/corrections", "Corrections"),
+    ("/ops/hooks", "Hooks"),
+    ("/ops/system", "System"),
     ("/ops/audit", "Audit"),
 )
 """The pages that have a place of their own, in the order in which they are asked for."""

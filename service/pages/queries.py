@@ -17,7 +17,7 @@ from statemachine.conclusions import STAGES
 from statemachine.ladder import RUNGS
 from statemachine.record import UnreadableRecord
 from statemachine.stamps import UnreadableEntry
-from statemachine.wire import HOLD_KINDS, Channel, Day, Id
+from statemachine.wire import HOLD_KINDS, Channel, Day, Id, Name
 
 ROWS = 50
 ROWS_OF_A_FILE = 5_000
@@ -39,7 +39,6 @@ def _yes(value: object) -> bool:
 
 
 Yes = Annotated[bool, BeforeValidator(_yes)]
-Cursor = Annotated[str, BeforeValidator(str)]
 
 
 class OfPage(Parameters):
@@ -74,6 +73,8 @@ class OfPromises(OfPage):
 
 class OfResumes(OfPage):
     borrower_id: Id | None = None
+    channel: Channel | None = None
+    agent: Name | None = None
     rule: Id | None = None
     fallback: Id | None = None
     ignored: Yes | None = None
@@ -81,6 +82,14 @@ class OfResumes(OfPage):
 
 class OfSetAside(OfPage):
     status: Annotated[str, one_of("open", "merged", "refused")] | None = None
+
+
+class OfConversations(OfPage):
+    channel: Channel | None = None
+
+
+class OfCorrections(OfPage):
+    status: Annotated[str, one_of("pending", "done")] | None = None
 
 
 class OfAudit(OfPage):

@@ -42,6 +42,35 @@ def conversations_by_channel(connection: Connection, tenant: str, start: datetim
     return {channel: count for channel, count in rows if channel is not None}
 
 
+def conversations_page(
+    connection: Connection,
+    tenant: str,
+    channel: str | None,
+    start: datetime,
+    end: datetime,
+    limit: int,
+    cursor: str | None,
+) -> Page:
+    """They, each report that arrived, newest first: `received_at event_id borrower_id channel conversation_id revision
+    effective_at`. Raises `BadCursor`."""
+    order = (JOURNAL.c.received_at, JOURNAL.c.event_id)
+    where = [
+        JOURNAL.c.tenant == tenant,
+        JOURNAL.c.received_at >= start,
+        JOURNAL.c.received_at < end,
+        JOURNAL.c.type == SUMMARY,
+    ]
+    if channel is not None:
+        where.append(JOURNAL.c.channel == channel)
+    if cursor is not None:
+        at, event_id = place_in(cursor, str, str)
+        where.append(tuple_(*order) < tuple_(instant_in(at), event_id))
+    shown = [JOURNAL.c[name] for name in ("borrower_id", "channel", "conversation_id", "revision", "effective_at")]
+    wanted = select(*order, *shown).where(*where).order_by(*(column.desc() for column in order)).limit(limit + 1)
+    items: list[dict[str, Any]] = [dict(row) for row in connection.execute(wanted).mappings()]
+    return page_of(items, limit, lambda i: (i["received_at"].isoformat(), i["event_id"]))
+
+
 def crossed(connection: Connection, tenant: str, start: datetime, end: datetime) -> int:
     """Resumes that handed out what had been said on another channel before: the point of it all."""
     elsewhere = exists(
