@@ -201,8 +201,7 @@ class Proposals:
 
         def note(connection: Connection) -> None:
             rows.want_changed(connection, keys, now, timedelta(seconds=SETTLE_SECONDS))
-            for key in wanted:
-                rows.want(connection, key, now)
+            rows.want(connection, wanted, now)
 
         try:
             await self._database.write(note)

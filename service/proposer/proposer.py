@@ -22,13 +22,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 from sqlalchemy import Connection
 
 from channels import CHANNELS
 from channels.classifier import explained
 from service import records
 from service.database import DatabaseUnavailable, Store
+from service.metrics import Counter, Gauge, Histogram
 from service.models.asking import Model, ModelFailed
 from service.narrative import narrative
 from service.policy import Policies
@@ -47,6 +48,10 @@ SECONDS: Final = 5.0
 REST_SECONDS: Final = 5.0
 """Of a model that fails; then one call tries."""
 POLL_SECONDS: Final = 0.25
+FAILURES_BEFORE_CARE: Final = 5
+CAREFULLY_AT_ONCE: Final = 4
+"""Of a model that fails again and again so many are taken up at each look, the newest: to find out of thousands that it still
+fails would cost those who read."""
 TRIES: Final = 3
 AGAIN_SECONDS: Final = (20.0, 120.0)
 WANTED_MINUTES: Final = 30
@@ -92,6 +97,8 @@ class Proposer:
         self._going: dict[asyncio.Task[None], Claimed] = {}
         self._stopping = asyncio.Event()
         self._purged_at: float | None = None
+        self._failed_in_a_row = 0
+        self._looked_at = 0.0
         self._troubled = ""
         self._became = Counter(
             "borrower_memory_proposals", "What came of asking a model where to start",
@@ -140,13 +147,17 @@ class Proposer:
 
     async def _turn(self) -> None:
         await self._give_up_superseded()
-        while await self.take_up():  # more than was let go at once, as long as there is room
-            pass
+        now = asyncio.get_running_loop().time()
+        if self._failed_in_a_row < FAILURES_BEFORE_CARE:
+            await self.take_up()
+        elif now - self._looked_at >= POLL_SECONDS:
+            self._looked_at = now
+            await self.take_up(CAREFULLY_AT_ONCE)
         await self._purge()
 
-    async def take_up(self) -> int:
+    async def take_up(self, most: int = CALLS_AT_ONCE) -> int:
         """1: begins to ask about what is due, as far as there is room; how many."""
-        room = CALLS_AT_ONCE - len(self._going)
+        room = min(most, CALLS_AT_ONCE - len(self._going))
         now = self._clock()
         if self._model is None or room <= 0 or not await self._database.read(lambda c: rows.is_any_due(c, now)):
             return 0
@@ -195,7 +206,7 @@ class Proposer:
         try:
             await self._propose(mine, model)
         except asyncio.CancelledError:
-            self._became.labels(mine.key.channel, "given up" if self._stopping.is_set() else "superseded").inc()
+            self._became.labels(mine.key.channel, "given_up" if self._stopping.is_set() else "superseded").inc()
         except DatabaseUnavailable:
             log.warning("proposal.left", channel=mine.key.channel, tenant=mine.key.tenant)  # the lease runs out
         except Exception as fault:  # noqa: BLE001 (one borrower's fault must not stop the others, and is counted)
@@ -240,6 +251,7 @@ class Proposer:
             failure = failed.reason
         took = time.perf_counter() - began
         state, why = explained(content) if failure is None else (None, None)  # 4
+        self._failed_in_a_row = self._failed_in_a_row + 1 if failure is not None else 0
         if why is not None:
             failure = "unreadable"
         answered = Answered(

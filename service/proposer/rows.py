@@ -25,6 +25,7 @@ LEASE_SECONDS: Final = 20
 BESIDE_SECONDS: Final = 0.7
 """So long a question has been on its way when a reader who waits has it asked once more."""
 PURGED_AT_ONCE: Final = 500
+WANTED_AT_ONCE: Final = 500
 
 
 class Key(NamedTuple):
@@ -127,19 +128,25 @@ def want_changed(connection: Connection, keys: Iterable[Key], now: datetime, set
     _ADD_WANT.run_each(connection, [_want(key, now, now + settle) for key in ordered])
 
 
-def want(connection: Connection, key: Key, now: datetime) -> None:
-    """A reader would have one now. One that is in hand stays in hand; when that has lasted for a while, it is taken up once
-    more beside it, once: whichever answers first counts."""
-    its = and_(*(WANTED.c[name] == value for name, value in key._asdict().items()))
-    row = connection.execute(select(WANTED.c.claimed_until, WANTED.c.tries).where(its).with_for_update()).first()
-    if row is None:
-        connection.execute(insert(WANTED).values(_want(key, now, now)))
-        return
-    until, tries = row
-    if until is None or until <= now:
-        connection.execute(update(WANTED).where(its).values(wanted_at=now, try_at=now, tries=0))
-    elif tries == 0 and until <= now + timedelta(seconds=LEASE_SECONDS - BESIDE_SECONDS):
-        connection.execute(update(WANTED).where(its).values(wanted_at=now, try_at=now, tries=1, claimed_until=None))
+def want(connection: Connection, keys: Iterable[Key], now: datetime) -> None:
+    """Readers would have them now. What is in hand stays in hand; when that has lasted for a while, it is taken up once more
+    beside it, once: whichever answers first counts."""
+    ordered = sorted(set(keys))
+    names = [WANTED.c[name] for name in Key._fields]
+    for start in range(0, len(ordered), WANTED_AT_ONCE):
+        some = ordered[start : start + WANTED_AT_ONCE]
+        its = tuple_(*names).in_(some)
+        rows = connection.execute(
+            select(*names, WANTED.c.claimed_until, WANTED.c.tries).where(its).with_for_update()
+        ).all()
+        there = {Key(*row[: len(names)]): (row[-2], row[-1]) for row in rows}
+        _ADD_WANT.run_each(connection, [_want(key, now, now) for key in some if key not in there])
+        beside = now + timedelta(seconds=LEASE_SECONDS - BESIDE_SECONDS)
+        for key, (until, tries) in there.items():
+            is_free = until is None or until <= now
+            if is_free or (tries == 0 and until <= beside):
+                due = {"wanted_at": now, "try_at": now, "tries": 0 if is_free else 1, "claimed_until": None}
+                connection.execute(update(WANTED).where(_is(key)).values(due))
 
 
 def _want(key: Key, now: datetime, try_at: datetime) -> dict[str, Any]:
@@ -209,8 +216,11 @@ def give_back(connection: Connection, mine: Claimed, try_at: datetime, tries: in
 
 
 def _mine(one: Claimed) -> Any:
-    its = (WANTED.c[name] == value for name, value in one.key._asdict().items())
-    return and_(*its, WANTED.c.wanted == one.wanted)
+    return and_(_is(one.key), WANTED.c.wanted == one.wanted)
+
+
+def _is(key: Key) -> Any:
+    return and_(*(WANTED.c[name] == value for name, value in key._asdict().items()))
 
 
 # -- what goes ----------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One with so many borrowers stored."""
     folder = tmp_path_factory.mktemp("stored")
     own = Service(folder, env={"BORROWER_MEMORY_SECRET_KEYS": SECRET})
-    asyncio.run(_store(folder / "memory.db"))
+    asyncio.run(store(folder / "memory.db"))
     own.start()
     try:
         yield own
@@ -55,7 +55,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         own.stop()
 
 
-async def _store(path: Path) -> None:
+async def store(path: Path) -> None:
     policy = Policy(contact_hours=("00:00", "24:00"))  # as the service's own, so that gists hold
     copies = people.Copies(Secrets([base64.urlsafe_b64decode(SECRET)]), policy, NOW)
     database = await Database.open(path)

@@ -19,7 +19,7 @@ from service.database import DatabaseUnavailable
 from service.models.asking import Message, ModelFailed
 from service.proposer import prompts, rows
 from service.proposer.proposals import AGAIN_SECONDS
-from service.proposer.proposer import CALLS_AT_ONCE, KEPT_DAYS, TRIES, WANTED_MINUTES, Proposer
+from service.proposer.proposer import CALLS_AT_ONCE, CAREFULLY_AT_ONCE, KEPT_DAYS, TRIES, WANTED_MINUTES, Proposer
 from service.proposer.rows import PROPOSAL, WANTED
 from tests.limits import PATIENCE_SECONDS
 from tests.service.api import Answer, Api, Body, api
@@ -369,6 +369,22 @@ async def test_a_read_after_a_failure_asks_again_but_not_every_read_does(service
     assert await proposed(service, model) == 1
     assert (await service.resume(borrower, identifier=phone))["proposed"] == "reminder"
     assert AGAIN_SECONDS <= 300
+
+
+async def test_a_model_that_fails_on_and_on_is_asked_about_few(service: Api) -> None:
+    for _ in range(20):
+        await promised(service)
+    await settled(service)
+    model = Says(DOWN)
+    running = proposer(service, model)
+    task = asyncio.ensure_future(running.run())
+    await until(lambda: holding(len(model.asked) >= CALLS_AT_ONCE))
+    for _ in range(50):
+        service.parts.proposals.stirred.set()
+        await asyncio.sleep(0)
+    assert len(model.asked) <= CALLS_AT_ONCE + CAREFULLY_AT_ONCE
+    await running.stop()
+    await task
 
 
 # -- waiting -------------------------------------------------------------------------------------------------------------------
