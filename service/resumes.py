@@ -22,11 +22,11 @@ from typing import Any, Final
 import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
-from prometheus_client import Counter as Counted
-from sqlalchemy import Connection, and_, case, func, insert, not_, or_, select, update
+from sqlalchemy import Connection, and_, case, false, func, insert, literal_column, not_, or_, select, true, update
 
 from channels import CHANNELS
 from service.database import DatabaseUnavailable, Store
+from service.metrics.resumes import AT_ONCE, Measures, crossed
 from service.prepared import Prepared
 from service.resume import COLD
 from service.tables import Resume, table_of
@@ -126,6 +126,8 @@ class Resumes:
             self._measures.answered(answer)
         if len(self._waiting) >= WAITING_LIMIT:
             self.lost += len(self._waiting)
+            if self._measures is not None:
+                self._measures.lost(len(self._waiting))
             self._waiting.clear()
             log.error("resumes.lost", lost=self.lost)
         self._waiting.append(answer)
@@ -144,25 +146,45 @@ class Resumes:
             if not batch:
                 return
             try:
-                await self._database.write(lambda conn: _write(conn, batch))
+                entered = await self._database.write(lambda conn: _write(conn, batch))
             except DatabaseUnavailable:
                 self._waiting = batch + self._waiting
                 raise
+            if self._measures is not None:
+                await self._measured(self._measures, batch, entered)
+
+    async def _measured(
+        self, measures: Measures, batch: Sequence[Kept | Entered], entered: Sequence[tuple[Entered, bool]]
+    ) -> None:
+        """What is only known now that the batch is written; an outage loses a count, and nothing else."""
+        for told, was_ignored in entered:
+            measures.entered(told, was_ignored)
+        handed_out = [a for a in batch if isinstance(a, Kept) and a.mode == "enabled" and a.source != "cold_start"]
+        with contextlib.suppress(DatabaseUnavailable):
+            for start in range(0, len(handed_out), AT_ONCE):
+                some = handed_out[start : start + AT_ONCE]
+                for channel, count in await self._database.read_slow(lambda conn, of=some: crossed(conn, of)):  # type: ignore[misc]
+                    measures.crossed(channel, count)
 
 
-def _write(conn: Connection, batch: Sequence[Kept | Entered]) -> None:
+def _write(conn: Connection, batch: Sequence[Kept | Entered]) -> list[tuple[Entered, bool]]:
+    """Which starts were told for the first time, or turned out to be ignored only now, and whether they were."""
     rows = [a.row() for a in batch if isinstance(a, Kept)]
     if rows:
         _ADD.run_each(conn, rows)
-    for entered in (a for a in batch if isinstance(a, Entered)):
-        _enter(conn, entered)
+    told = [(one, _enter(conn, one)) for one in batch if isinstance(one, Entered)]
+    return [(one, was_ignored) for one, was_ignored in told if was_ignored is not None]
 
 
-def _enter(conn: Connection, entered: Entered) -> None:
-    """Ignored: granted one state in an enabled mode, and started in another (AC-76)."""
+def _enter(conn: Connection, entered: Entered) -> bool | None:
+    """Ignored: granted one state in an enabled mode, and started in another (AC-76). None when that was known before."""
     state = CHANNELS[entered.channel].flow.spelled(entered.entered_state)
     its = and_(RESUME.c.tenant == entered.tenant, RESUME.c.resume_id == entered.resume_id)
-    granted = func.coalesce(RESUME.c.granted, "")
+    columns = (RESUME.c.granted, RESUME.c.mode, RESUME.c.entered_state, RESUME.c.ignored)
+    before = conn.execute(select(*columns).where(its)).first()
+    if before is None:
+        return None
+    was_ignored = before.mode == "enabled" and (before.granted or "") != state
     conn.execute(
         update(RESUME)
         .where(its)
@@ -170,9 +192,10 @@ def _enter(conn: Connection, entered: Entered) -> None:
             entered_state=state,
             agent=entered.agent,
             conversation_id=entered.conversation_id,
-            ignored=and_(RESUME.c.mode == "enabled", granted != state),
+            ignored=was_ignored,
         )
     )
+    return was_ignored if before.entered_state is None or (was_ignored and not before.ignored) else None
 
 
 # -- for ops ----------------------------------------------------------------------------------------------------
@@ -200,11 +223,12 @@ def page(
     if wanted.borrower_id is not None:
         where.append(RESUME.c.borrower_id == wanted.borrower_id)
     if wanted.rule is not None:
+        where.append(RESUME.c.refusals != literal_column("'[]'"))  # the few of them have an index of their own
         where.append(RESUME.c.refusals.contains(json.dumps({"rule": wanted.rule})[:-1], autoescape=True))
     if wanted.fallback is not None:
         where.append(RESUME.c.fallback == wanted.fallback)
     if wanted.ignored is not None:
-        where.append(RESUME.c.ignored == wanted.ignored)
+        where.append(RESUME.c.ignored == (true() if wanted.ignored else false()))
     if wanted.channel is not None:
         where.append(RESUME.c.channel == wanted.channel)
     if wanted.agent is not None:
@@ -286,32 +310,3 @@ GROUPS_LISTED: Final = 50
 NO_STATE: Final = "none"
 _SHADOW: Final = and_(RESUME.c.mode == "shadow", RESUME.c.position.is_not(None))
 _DIFFERS: Final = and_(_SHADOW, func.coalesce(RESUME.c.granted, "") != COLD.state)
-
-
-class Measures:
-    """How resumes are answered, as metrics, so that an alert can be set on the share of fallbacks (AC-74)."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._answers = Counted(
-            "borrower_memory_resumes",
-            "Answers of resume; fallback says why no caller's or model's proposal was used",
-            ["channel", "mode", "source", "fallback", "degraded"],
-            registry=registry,
-        )
-        self._refusals = Counted(
-            "borrower_memory_refusals",
-            "Proposals that the floor refused, by rule",
-            ["channel", "rule"],
-            registry=registry,
-        )
-        self._known: dict[tuple[str, ...], Any] = {}
-        """By labels, what counts: looking them up takes longer than counting."""
-
-    def answered(self, kept: Kept) -> None:
-        labels = (kept.channel, kept.mode, kept.source, kept.fallback or "", "yes" if kept.degraded else "no")
-        counted = self._known.get(labels)
-        if counted is None:
-            counted = self._known[labels] = self._answers.labels(*labels)
-        counted.inc()
-        for refusal in kept.refusals:
-            self._refusals.labels(kept.channel, refusal.rule).inc()

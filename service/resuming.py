@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 AFTER_WAIT_SECONDS = 1.0
 AFTER_POLL_SECONDS = 0.02
+ROUTE = "/v1/resume"
 
 log = structlog.get_logger("service.resuming")
 
@@ -187,6 +188,8 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
             return _Seen([], "not_yet_merged")
         return _Seen([understood(found) for found in await parts.database.read(look)])
     except (DatabaseUnavailable, UnreadableRecord) as fault:
+        if isinstance(fault, UnreadableRecord):
+            parts.unreadable.labels(ROUTE).inc()
         log.error("resume.unreadable", tenant=tenant, fault=type(fault).__name__)
         return _Seen([], "memory_unavailable")
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 
 from service.chats.chats import Chats
 from service.chats.sweeper import Sweeper
@@ -37,7 +37,10 @@ from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.intake.table_beside import TableBeside
 from service.intake.table_log import TableLog
 from service.keys import Keyring
-from service.models import guarded
+from service.metrics import Counter, Gauge, Histogram
+from service.metrics.deliveries import Deliveries
+from service.metrics.standing import StandingGauges
+from service.models import guarded, measured
 from service.models.asking import Model
 from service.models.guarded import Guarded
 from service.pages.counts import Counts
@@ -53,6 +56,7 @@ from service.settings import Settings
 from service.store import open_store
 from service.summariser import Summariser
 from service.writer import Outcome, Outcomes, Saved, Writer
+from service.writer.batch import Batch
 from statemachine.stamps import Entry
 
 STOP_SECONDS = 10.0
@@ -93,6 +97,18 @@ class Parts:
             )
         )
         self.retention = Retention(self)
+        self.deliveries = Deliveries(self.registry)
+        self.models = measured.Measures(self.registry)
+        self.standing = StandingGauges(self.database, self.intake, self.policies, self.clock, self.registry)
+        self.permits = Counter(
+            "borrower_memory_permits", "Permits by what was answered", ["action", "outcome"], registry=self.registry
+        )
+        self.hook_requests = Counter(
+            "borrower_memory_hook_requests",
+            "Requests of vendors by what was answered: taken, a start of a call, or why the signature was refused",
+            ["vendor", "answer"],
+            registry=self.registry,
+        )
         self.hooks = Hooks(self.database, self.secrets)
         self.hook_worker = HookWorker(self)
         self.counts = Counts[Any]()
@@ -180,7 +196,21 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             words.saved(records)
             parts.proposals.saved(records)
 
-        writer = Writer(database, log, secrets, policies, outcomes, utc_now, internal=log, owner=owner, saved=saved)
+        def counted(batch: Batch) -> None:
+            parts.deliveries.saved(batch)
+
+        writer = Writer(
+            database,
+            log,
+            secrets,
+            policies,
+            outcomes,
+            utc_now,
+            internal=log,
+            owner=owner,
+            saved=saved,
+            counted=counted,
+        )
         parts = Parts(
             settings=settings,
             policies=policies,
@@ -261,7 +291,7 @@ async def _swept(parts: Parts) -> AsyncIterator[Sweeper]:
 @contextlib.asynccontextmanager
 async def sweeper_of(parts: Parts) -> AsyncIterator[Sweeper]:
     """A sweeper that is to be run, with the model of the settings."""
-    model = model_of(parts.settings)
+    model = model_of(parts.settings, parts.models.of("summariser"))
     try:
         yield Sweeper(parts, Summariser(model), f"{_owner()}:{uuid.uuid4().hex[:8]}")
     finally:
@@ -286,7 +316,8 @@ async def _proposed(parts: Parts) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def _proposer_of(parts: Parts | ProposerParts, proposals: Proposals) -> AsyncIterator[Proposer]:
     """A proposer that is to be run, with the model of the settings."""
-    model = model_of(parts.settings, at_once=CALLS_AT_ONCE, rest_seconds=REST_SECONDS)
+    asker = parts.models.of("proposer")
+    model = model_of(parts.settings, asker, at_once=CALLS_AT_ONCE, rest_seconds=REST_SECONDS)
     try:
         yield Proposer(
             parts.database, parts.policies, parts.secrets, parts.reader, utc_now, proposals, model, parts.registry
@@ -306,6 +337,9 @@ class ProposerParts:
     database: Store
     reader: Reader = field(default_factory=Reader)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def __post_init__(self) -> None:
+        self.models = measured.Measures(self.registry)
 
     async def checks(self) -> dict[str, str]:
         """What readiness rests on, each `ok` or what is wrong with it."""
@@ -327,16 +361,20 @@ async def proposing(settings: Settings, policies: Policies) -> AsyncIterator[tup
 
 
 def model_of(
-    settings: Settings, *, at_once: int = guarded.CALLS_AT_ONCE, rest_seconds: float = guarded.REST_SECONDS
+    settings: Settings,
+    asker: measured.Asker,
+    *,
+    at_once: int = guarded.CALLS_AT_ONCE,
+    rest_seconds: float = guarded.REST_SECONDS,
 ) -> Model | None:
-    """The model that the settings name, within limits; None when they name none."""
+    """The model that the settings name, within limits; None when they name none. What `asker` asks of it is counted."""
     if settings.llm_base_url is None or settings.llm_model is None:
         return None
     from service.models.endpoint import Endpoint  # its library takes half a second to import
 
     key = settings.llm_api_key
     endpoint = Endpoint(settings.llm_base_url, settings.llm_model, key.get_secret_value() if key else None)
-    return Guarded(endpoint, at_once=at_once, rest_seconds=rest_seconds)
+    return Guarded(endpoint, at_once=at_once, rest_seconds=rest_seconds, measures=asker)
 
 
 @contextlib.asynccontextmanager
@@ -463,11 +501,10 @@ async def writing(settings: Settings, policies: Policies) -> AsyncIterator[Write
                 internal=kafka.outbox,
                 owner=_owner(),
                 saved=saved,
+                counted=Deliveries(registry).saved,
             )
             _measure_kafka(registry, kafka)
-            Gauge("borrower_memory_partitions", "Partitions that this writer has", registry=registry).set_function(
-                lambda: float(len(writer.partitions))
-            )
+            _measure_partitions(registry, writer)
             try:
                 yield WriterParts(settings, database, writer, registry)
             finally:
@@ -516,6 +553,15 @@ def _measure_kafka(registry: CollectorRegistry, kafka: _Kafka) -> None:
     relayed.set_function(lambda: float(kafka.outbox.relayed))
     rebuilt = Gauge("borrower_memory_kafka_producers_thrown_away", "After a failed send", registry=registry)
     rebuilt.set_function(lambda: float(kafka.producer.rebuilt))
+
+
+def _measure_partitions(registry: CollectorRegistry, writer: Writer) -> None:
+    held = Gauge("borrower_memory_partitions", "Partitions that this writer has", registry=registry)
+    held.set_function(lambda: float(len(writer.partitions)))
+    stopped = Gauge(
+        "borrower_memory_writer_troubled", "1 while a partition stopped or waits for the world", registry=registry
+    )
+    stopped.set_function(lambda: float(writer.health() != "ok"))
 
 
 def _owner() -> str:

@@ -25,7 +25,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from prometheus_client import Counter
 from sqlalchemy import Connection
 
 from channels import CHANNELS
@@ -37,6 +36,7 @@ from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
 from service.intake import envelope
 from service.intake.receive import receive
+from service.metrics import Counter
 from service.narrative import narrative, previous_step
 from service.reading import Known
 from service.secrets import CannotOpen

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 from sqlalchemy import Connection, Row
 
 from service.database import DatabaseUnavailable, Store
@@ -30,6 +30,7 @@ from service.decisions.changes import Acting
 from service.decisions.reader import SourceReader, SourceUnreadable
 from service.intake.durable import Intake
 from service.intake.outbox import is_announced
+from service.metrics import Counter, Gauge, Histogram
 from service.policy import Policies
 from service.secrets import Secrets
 from statemachine.decisions import Seen, newest

@@ -91,6 +91,8 @@ async def _take_some(parts: Parts, body: Body, items: Sequence[Item]) -> dict[st
     await _tell_chats(parts, body.tenant, work)
     # 5.
     await parts.database.write(lambda conn: _settle(conn, parts, body, work))
+    for reason in (one.reason for one in work if one.reason is not None and not one.claimed.was_aside):
+        parts.deliveries.put_aside(reason)
     aside = sum(one.reason is not None for one in work)
     waits = sum(one.waits_for is not None and one.reason is None for one in work)
     repeats = sum(claim.is_repeat for claim in claims)

@@ -15,7 +15,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from prometheus_client import Counter, Gauge
 
 from channels.delivery import Delivery, Item
 from channels.fields import Unreadable
@@ -26,6 +25,7 @@ from service.errors import Unavailable
 from service.hooks import bodies, registry
 from service.hooks.bodies import Body
 from service.hooks.taking import UNREADABLE, put_aside, take
+from service.metrics import Counter
 from service.naming import own_numbers
 from service.secrets import CannotOpen
 
@@ -69,9 +69,6 @@ class HookWorker:
             "borrower_memory_hook_notes", "What was met in bodies of hooks and not understood", ["vendor", "note"],
             registry=parts.registry,
         )  # fmt: skip
-        self._unread = Gauge(
-            "borrower_memory_hook_bodies_unread", "Bodies not read to their end", registry=parts.registry
-        )
 
     def hand(self, body_id: int, items: list[Item] | None) -> None:
         """A body that this process stored and claimed, with its items if they are known already."""
@@ -151,6 +148,8 @@ class HookWorker:
             await self._later(body_id, 0)
         except Exception as fault:  # noqa: BLE001 (one body's fault must not end the reading of the others)
             log.error("hook.fault", body=body_id, vendor=body.vendor if body else None, fault=type(fault).__name__)
+            if body is not None:
+                self._items.labels(body.vendor, "fault").inc()
             await self._faulty(body_id, body, fault)
         finally:
             self._busy.discard(body_id)
@@ -166,11 +165,14 @@ class HookWorker:
                 )
             )
             self._items.labels(body.vendor, "unreadable").inc()
+            self._parts.deliveries.put_aside("unreadable")
             return
         became = await take(self._parts, body, found)
         for word, count in became.items():
             if count:
                 self._items.labels(body.vendor, word).inc(count)
+        if became["repeat"]:
+            self._parts.deliveries.repeated(became["repeat"])
         for note in (note for item in found for note in item.notes):
             self._notes.labels(body.vendor, note).inc()
         log.info("hook", body=body.id, vendor=body.vendor, tenant=body.tenant, **became)
@@ -193,6 +195,7 @@ class HookWorker:
 
         with contextlib.suppress(DatabaseUnavailable):
             await self._parts.database.write(give_up)
+            self._parts.deliveries.put_aside("cannot_merge")
 
     # -- retention
 
@@ -203,7 +206,6 @@ class HookWorker:
             return
         self._purged_at = at
         parts, now = self._parts, self._parts.clock()
-        self._unread.set(await parts.database.read(bodies.unread))
         for tenant in await parts.database.read(registry.tenants):
             before = now - timedelta(days=parts.policies.for_tenant(tenant).retention.hook_bodies)
             for _ in range(PURGES):

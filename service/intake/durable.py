@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import Connection
 
 from service.intake.log import Pending, Position, TableLike
+from service.intake.table_log import NAME as TABLE_LOG
+from service.records.standing import Behind
 from service.writer import Outcome, Outcomes, Writer
 from statemachine.stamps import Entry
 
 
 class Intake(Protocol):
+    log_name: str
+    """The name under which writers have the log's partitions."""
+
     async def append(self, items: Sequence[Pending], entries: Sequence[Entry | None]) -> list[asyncio.Future[Outcome]]:
         """Durable on return; where the outcome of each will be told. The entry is None of what was durable before, and is
         tried again. Raises `LogUnavailable`, `DatabaseUnavailable`."""
@@ -36,12 +41,18 @@ class Intake(Protocol):
         """How many accepted entries of this tenant are not merged yet, and the age of the oldest in seconds, beside what
         `records.unmerged` tells."""
 
+    async def lag(self, now: datetime) -> Mapping[int, Behind] | None:
+        """Of each partition what is not merged yet, of all tenants; None when the tables tell (`records.standing.table_lag`).
+        Raises `LogUnavailable`, `LogChanged`, `DatabaseUnavailable`."""
+
     def health(self) -> dict[str, str]:
         """What readiness rests on, each `ok` or what is wrong with it."""
 
 
 class TableIntake:
     """The table log and a writer in this process."""
+
+    log_name = TABLE_LOG
 
     def __init__(self, log: TableLike, outcomes: Outcomes, writer: Writer) -> None:
         self._log = log
@@ -66,6 +77,9 @@ class TableIntake:
 
     async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
         return 0, 0.0
+
+    async def lag(self, now: datetime) -> None:
+        """The tables tell."""
 
     def health(self) -> dict[str, str]:
         return {"writer": self._writer.health()}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -28,6 +28,7 @@ from service.intake.kafka_messages import message_of, name_of
 from service.intake.kafka_topics import Topic
 from service.intake.log import LogBusy, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.outbox import Outbox, Sender
+from service.records.standing import Behind
 from service.writer import Outcome
 from statemachine.stamps import Entry, Stamps
 
@@ -67,6 +68,7 @@ class KafkaIntake:
         self._sender = sender
         self._outbox = outbox
         self._topic = topic
+        self.log_name = name_of(topic.name)
         self._ends = ends
         self._watch = watch
         self._keyed_hash = keyed_hash
@@ -173,6 +175,17 @@ class KafkaIntake:
                 count += len(own) + max(0, rest)
                 oldest = min([*own, *([oldest] if oldest else [])], default=None)
         return count, max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+
+    async def lag(self, now: datetime) -> Mapping[int, Behind]:
+        """What stands in the topic behind what is merged; what waits in the spool is told apart."""
+        merged = await self._database.read(lambda c: records.merged_up_to(c, self.log_name))
+        found: dict[int, Behind] = {}
+        for partition in range(self._topic.partitions):
+            start, end = merged.get(partition, 0), await self._ends.end_offset(partition)
+            first = await self._ends.read(partition, start, 1, 0) if end > start else []
+            age = (now - first[0].appended_at).total_seconds() if first else 0.0
+            found[partition] = Behind(max(0, end - start), max(0.0, age))
+        return found
 
 
 # -- what became of it -------------------------------------------------------------------------------------------------

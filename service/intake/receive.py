@@ -267,6 +267,7 @@ async def _again(
     """A second delivery of an id: the first answer again, or the conflict, listed for ops."""
     if first.body_hash == body_hash:
         await parts.database.write(lambda conn: records.count_repeat(conn, tenant, body.id, now, is_conflict=False))
+        parts.deliveries.repeated()
         return _told("duplicate", body.id, first.borrower_id, first.record_version, first.warnings)
     value = envelope.body_bytes(body)
     kind = "summary" if isinstance(body, Summary) else "event"
@@ -285,6 +286,7 @@ async def _again(
         )
 
     await parts.database.write(keep)
+    parts.deliveries.conflicted()
     return refused(IdConflict("event_id", body.id, WAY_OUT))
 
 

@@ -11,12 +11,15 @@ from sqlalchemy import Connection
 from service.intake.envelope import body_hash
 from service.intake.kafka_intake import JournalWatch
 from service.intake.log import Pending, Position, TableLike
+from service.intake.table_log import NAME as TABLE_LOG
 from service.writer import Outcome
 from statemachine.stamps import Entry
 
 
 class TableBeside:
     """As `TableIntake`, with the writer in another process of the same database."""
+
+    log_name = TABLE_LOG
 
     def __init__(self, log: TableLike, watch: JournalWatch, keyed_hash: Callable[[str, str], str]) -> None:
         self._log = log
@@ -45,6 +48,9 @@ class TableBeside:
 
     async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
         return 0, 0.0
+
+    async def lag(self, now: datetime) -> None:
+        """The tables tell."""
 
     def health(self) -> dict[str, str]:
         """What writes is elsewhere and tells its own."""

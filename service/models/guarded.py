@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from service.models.asking import Message, Model, ModelFailed
+from service.models.measured import Asker, Outcome
 
 CALLS_AT_ONCE: Final = 4
 CALLS_IN_AN_HOUR: Final = 10_000
@@ -35,6 +36,7 @@ class Guarded:
         in_an_hour: int = CALLS_IN_AN_HOUR,
         failures: int = FAILURES_BEFORE_A_REST,
         rest_seconds: float = REST_SECONDS,
+        measures: Asker | None = None,
     ) -> None:
         self._model = model
         self._turns = asyncio.Semaphore(at_once)
@@ -45,6 +47,7 @@ class Guarded:
         self._failed_in_a_row = 0
         self._rests_until = 0.0
         self._trying = False
+        self._measures = measures
         self.calls = 0
         self.failures = 0
 
@@ -62,6 +65,7 @@ class Guarded:
                 async with asyncio.timeout_at(deadline):
                     await self._turns.acquire()
             except TimeoutError:
+                self._ended("no_turn")
                 raise ModelFailed("timeout", "too many calls are on their way") from None
             try:
                 return await self._asked(messages, deadline - loop.time(), tokens, loop)
@@ -83,10 +87,12 @@ class Guarded:
         while self._begun and self._begun[0] <= now - HOUR_SECONDS:
             self._begun.popleft()
         if len(self._begun) >= self._in_an_hour:
+            self._ended("over_budget")
             raise ModelFailed("unavailable", "the budget of calls of this hour is used up")
         tries = False
         if self._failed_in_a_row >= self._failures_allowed:
             if now < self._rests_until or self._trying:
+                self._ended("resting")
                 raise ModelFailed("unavailable", "it rests after failures")
             tries = self._trying = True
         self._begun.append(now)
@@ -96,12 +102,20 @@ class Guarded:
         self, messages: Sequence[Message], seconds: float, tokens: int, loop: asyncio.AbstractEventLoop
     ) -> str:
         self.calls += 1
+        began = loop.time()
         try:
             answer = await self._model.complete(messages, seconds=max(seconds, 0.001), tokens=tokens)
-        except ModelFailed:
+        except ModelFailed as failed:
             self.failures += 1
             self._failed_in_a_row += 1
             self._rests_until = loop.time() + self._rest_seconds
+            self._ended(failed.reason, loop.time() - began)
             raise
         self._failed_in_a_row = 0
+        self._ended("answered", loop.time() - began)
         return answer
+
+    def _ended(self, outcome: Outcome, seconds: float | None = None) -> None:
+        if self._measures is not None:
+            self._measures.ended(outcome, seconds)
+            self._measures.rests(self._failed_in_a_row >= self._failures_allowed)

@@ -26,6 +26,7 @@ async def readyz(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Prometheus' text format."""
+    await request.app.state.parts.standing.look()
     return Response(generate_latest(request.app.state.parts.registry), media_type=CONTENT_TYPE_LATEST)
 
 

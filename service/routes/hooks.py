@@ -86,6 +86,7 @@ async def take_hook(request: Request) -> Response:
     delivery = _delivery(parts, hook, body, request.headers.get("content-type"))
     start = _call_start(vendor, delivery, request)
     if start is not None:
+        parts.hook_requests.labels(hook.vendor, "call_start").inc()
         return answered(await begun(parts, hook.tenant, start))
     return await _stored(parts, hook, vendor, delivery)
 
@@ -136,6 +137,7 @@ def _check(request: Request, hook: Hook, vendor: Vendor, body: bytes, parts: Par
     why = vendor.scheme(Received(body, headers, url, content_type == FORM), hook.secret, parts.clock())
     if why is not None:
         edge.note(request.scope, refused=why)
+        parts.hook_requests.labels(hook.vendor, why).inc()
         raise Unauthenticated
 
 
@@ -175,6 +177,7 @@ async def _stored(parts: Parts, hook: Hook, vendor: Vendor, delivery: Delivery) 
         "claimed_until": delivery.received_at + timedelta(seconds=CLAIM_SECONDS),
     }
     body_id = await parts.database.write(lambda conn: bodies.add(conn, **row))
+    parts.hook_requests.labels(hook.vendor, "taken").inc()
     items = await _items(vendor, delivery)
     parts.hook_worker.hand(body_id, items if len(delivery.body) <= INLINE_BYTES else None)
     return answered({"received": sum(item.is_counted for item in items or ())})

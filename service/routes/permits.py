@@ -115,8 +115,10 @@ async def take_permit(call: Call) -> Response:
 
     claimed = await call.parts.database.write(claim)
     if isinstance(claimed, Refused):
+        call.parts.permits.labels(asked.action, claimed.reason).inc()
         raise PermitRefused(claimed.reason, claimed.retry_at)
     permit, is_new = claimed
+    call.parts.permits.labels(asked.action, "granted" if is_new else "again").inc()
     return answered(permit, 201 if is_new else 200)
 
 

@@ -106,7 +106,9 @@ class Writer:
         internal: InternalLog,
         owner: str,
         saved: Callable[[Sequence[Saved]], None] | None = None,
+        counted: Callable[[Batch], None] | None = None,
     ) -> None:
+        """`saved` is told of records and `counted` of whole batches, each after its transaction; neither may raise."""
         self._database = database
         self._log = log_
         self._outcomes = outcomes
@@ -114,6 +116,7 @@ class Writer:
         self._internal = internal
         self._owner = owner
         self._saved = saved
+        self._counted = counted
         self._forgetter = Forgetter(secrets)
         self._cache = Cache(CACHE_BYTES)
         self._folder = Folder(database, log_, secrets, policies, clock, self._cache)
@@ -363,6 +366,8 @@ class Writer:
         self._log.merged(fence.partition, fence.next_offset)
         if self._saved is not None and batch.folds:
             self._saved([fold.saved() for fold in batch.folds.values()])
+        if self._counted is not None:
+            self._counted(batch)
         log.debug("merged", partition=fence.partition, entries=len(batch.items), next_offset=fence.next_offset)
 
     def _drop(self, batch: Batch) -> None:

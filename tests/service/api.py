@@ -111,11 +111,18 @@ class Api:
 
 @contextlib.asynccontextmanager
 async def api(
-    folder: Path, policies: Policies | None = None, *, model: str | None = None, **policy: Any
+    folder: Path,
+    policies: Policies | None = None,
+    *,
+    model: str | None = None,
+    where: Path | str | None = None,
+    **policy: Any,
 ) -> AsyncIterator[Api]:
-    """Opened on a store of its own, with a key of every scope. `model`: one that is there, and that nobody asks."""
-    async with embedded(folder / "memory.db", writing=False) as behind:
-        writer = behind.write(saved=lambda saved: parts.proposals.saved(saved))
+    """Opened on a store of its own, or `where`, with a key of every scope. `model`: one that is there, and that nobody asks."""
+    async with embedded(where or folder / "memory.db", writing=False) as behind:
+        writer = behind.write(
+            saved=lambda saved: parts.proposals.saved(saved), counted=lambda batch: parts.deliveries.saved(batch)
+        )
         environment = {"BORROWER_MEMORY_LLM_BASE_URL": NOWHERE, "BORROWER_MEMORY_LLM_MODEL": model} if model else {}
         parts = Parts(
             settings=settings.load(environment, directory=folder),
