@@ -89,10 +89,15 @@ async def test_the_oracle_sees_what_the_floor_prevents(tmp_path: Path, monkeypat
     monkeypatch.setattr("service.resume.judge", open_floor)
     monkeypatch.setattr("service.resume._by_proposal", unkept)
     async with api(tmp_path, model=Unreliable.name) as service:
-        illegal, _ = await granted(service, random.Random(5), 10)
-    assert len(illegal) > 10
-    assert any("nobody knows who it is" in found for found in illegal)
-    assert any("no state to start in" in found for found in illegal)
+        illegal, _ = await granted(service, random.Random(5), 16)
+    kinds = {kind for kind in KINDS for line in illegal if line.endswith(kind)}
+    assert len(kinds) > 1, illegal
+
+
+KINDS = (
+    "no state to start in", "nobody may be spoken to", "nobody knows who it is", "is done", "skips more than a step",
+    "asks for money that is not owed any more",
+)  # fmt: skip
 
 
 def unkept(channel: str, standing: Standing, state: str, by: Any) -> Any:
