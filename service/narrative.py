@@ -45,6 +45,7 @@ from statemachine.words import RELATIVES, words_of
 
 NARRATIVE_CHARACTERS: Final = 4_000
 FACTS_CHARACTERS: Final = 900
+DECISIONS_CHARACTERS: Final = 800
 FACT_CHARACTERS: Final = 160
 PROSE_CHARACTERS: Final = 1_200
 """Of one conversation's report at most so much is told; the structure carries what was agreed."""
@@ -86,11 +87,13 @@ class Narrative:
     withheld: tuple[Withheld, ...]
 
 
-def narrative(state: BorrowerState, cycle: Cycle, *, now: datetime) -> Narrative:
-    """The whole briefing of one borrower, standing in this cycle. `now`: aware, the reader's clock."""
+def narrative(state: BorrowerState, cycle: Cycle, *, now: datetime, decided: Sequence[str] = ()) -> Narrative:
+    """The whole briefing of one borrower, standing in this cycle. `now`: aware, the reader's clock. `decided`: decisions that
+    are current at this reading, each a line with its version and date (`decisions.telling`)."""
     zone = ZoneInfo(state.time_zone)
     here = [c for c in state.conversations if _stands_in(c, state, cycle)]
     head = _structure(state, cycle, here, now, zone) + "\n"
+    head += _decisions(decided, min(DECISIONS_CHARACTERS, NARRATIVE_CHARACTERS - len(head)))
     withheld: dict[Withheld, None] = {}
     room = NARRATIVE_CHARACTERS - len(head)
     facts = _facts(state.facts, zone, min(FACTS_CHARACTERS, room // 2), withheld)
@@ -404,6 +407,21 @@ def _unrecorded(here: Sequence[Conversation], cycle: Cycle) -> tuple[tuple[Conve
 
 
 _claims_sent = lru_cache(maxsize=CACHED_CLAIMS)(claims_sent)
+
+
+def _decisions(decided: Sequence[str], room: int) -> str:
+    """As many as there is room for beside the structure; they are newest first."""
+    if not decided or room < NOTE_CHARACTERS:
+        return ""
+    lines = [_WORDS["decisions_heading"]()]
+    room -= len(lines[0]) + NOTE_CHARACTERS // 2
+    for line in decided:
+        if len(line) >= room:
+            break
+        room -= len(line) + 1
+        lines.append(line)
+    lines += _further(decided[len(lines) - 1 :], "decisions")
+    return "".join(f"{line}\n" for line in lines)
 
 
 # -- 2 facts -------------------------------------------------------------------------------------------------

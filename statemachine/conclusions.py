@@ -232,6 +232,8 @@ class Conversation:
     amounts: tuple[Decimal, ...]
     loan_id: str | None
     cycle_id: str | None
+    claiming: str | None = None
+    """Prose that passes on decisions, in the place of `prose`: told by nobody who has not checked them (DESIGN 12)."""
 
 
 @dataclass(frozen=True, slots=True)

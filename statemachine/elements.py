@@ -155,6 +155,7 @@ class ProseTold(Element):
     amounts: tuple[Decimal, ...] = ()
     at: Stamp
     channel: str
+    claims: bool = False
     conversation_id: str
     cycle_id: str | None = None
     digest: str

@@ -264,7 +264,8 @@ def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
         )
     if body.summary or "summary" in stamp.forgotten:  # what was forgotten keeps its place
         amounts = tuple(a for a in ((promise.amount, *promise.amount_candidates) if promise else ()) if a is not None)
-        elements.append(ProseTold(type="prose", text=body.summary or "", amounts=amounts, **conversation))
+        prose = ProseTold(type="prose", text=body.summary or "", amounts=amounts, claims=stamp.claims, **conversation)
+        elements.append(prose)
     if body.outcome in STRANGER_OUTCOMES:
         elements.append(StrangerMet(type="stranger", **conversation))
     return elements

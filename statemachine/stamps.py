@@ -61,6 +61,8 @@ class Stamps(Value):
     borrower_id: str
     callback: CallbackSaid | None = None
     claim: ClaimSaid | None = None
+    claims: bool = False
+    """Whether a summary passes on decisions (DESIGN 12): its words are told by who has checked them."""
     contact: bool = False
     digest: str
     effective_at: Stamp

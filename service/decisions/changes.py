@@ -17,7 +17,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 import structlog
 from sqlalchemy import Connection
 
-from service.decisions import rows
+from service.decisions import claims, rows
 from service.decisions.bodies import DecisionTaken
 from service.decisions.rows import Stored
 from service.intake import envelope
@@ -40,6 +40,7 @@ STALE_AT_ONCE: Final = 200
 """Decisions in one transaction; of more, the next takes the rest."""
 
 PROPOSAL = table_of(Proposal)
+Became: TypeAlias = Literal["active", "stale", "superseded"]
 Miss: TypeAlias = Literal["not_found", "version_conflict", "already_corrected", "newer_decision"]
 
 log = structlog.get_logger("service.decisions")
@@ -85,7 +86,10 @@ def take(connection: Connection, acting: Acting, body: DecisionTaken, body_hash:
     known = newest(rows.seen(connection, acting.tenant, body.source, body.entity or "", lock=True).values())
     stored = _as_told(acting, body, body_hash, known)
     rows.add(connection, stored)
-    _send(connection, acting, stored, internal_id("decided", stored.decision_id), observed=stored.observed_version)
+    claims.trace(connection, stored)
+    event_id = internal_id("decided", stored.decision_id)
+    became: Became = "active" if stored.status == "active" else "stale"
+    _send(connection, acting, stored, event_id, became, observed=stored.observed_version)
     for other in rows.related(connection, stored):
         if supersedes(stored.rule, other.rule, known):
             _replace(connection, acting, other, stored)
@@ -215,7 +219,7 @@ def _send(
     acting: Acting,
     stored: Stored,
     event_id: str,
-    status: Literal["active", "stale", "superseded"] = "active",
+    status: Became,
     *,
     observed: str | None = None,
     superseded_by: str | None = None,

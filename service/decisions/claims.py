@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, insert, select, tuple_
+from sqlalchemy import Connection, func, insert, select, tuple_, update
 
 from service.decisions import current, rows
 from service.decisions.bodies import WORD_CHARACTERS
@@ -92,6 +92,19 @@ def _is_traced(claim: Mapping[str, str | None], stored: rows.Stored | None, borr
         return False
     its = (claim["source"], claim["version"], claim["entity"] or "")
     return its == (stored.source, stored.source_version, stored.entity)
+
+
+def trace(connection: Connection, stored: rows.Stored) -> None:
+    """Of a decision that has just been taken: claims that named it before it was known."""
+    its = {"source": stored.source, "version": stored.source_version, "borrower_id": stored.borrower_id}
+    where = [
+        CLAIM.c.tenant == stored.tenant,
+        CLAIM.c.decision_id == stored.decision_id,
+        CLAIM.c.is_traceable.is_(False),
+    ]
+    where += [CLAIM.c[name] == value for name, value in its.items()]
+    where.append(func.coalesce(CLAIM.c.entity, "") == stored.entity)
+    connection.execute(update(CLAIM).where(*where).values(is_traceable=True))
 
 
 def trusted(connection: Connection, tenant: str, event_ids: Iterable[str]) -> frozenset[str]:

@@ -83,6 +83,7 @@ def _of_summary(
         borrower_id=found.borrower_id,
         callback=terms.callback,
         claim=terms.claim,
+        claims=carries_claims(body),
         contact=contact,
         digest="",
         effective_at=effective_at,
@@ -95,6 +96,11 @@ def _of_summary(
         time_zone=found.time_zone,
         warnings=tuple(warnings.found),
     )
+
+
+def carries_claims(body: Summary) -> bool:
+    """Whether it passes on decisions, under `claims` in its `extra` (DESIGN 12)."""
+    return bool(body.extra and body.extra.get("claims"))
 
 
 # -- time -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from channels import CHANNELS
 from service import naming, records
 from service.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
+from service.decisions import telling
 from service.errors import (
     AmbiguousIdentifier,
     FieldError,
@@ -26,7 +27,7 @@ from service.errors import (
     UnknownLoan,
     Unreadable,
 )
-from service.narrative import narrative, said_in_words
+from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
 from service.resuming import merged_within
@@ -234,7 +235,7 @@ async def get_briefing(call: Call) -> Response:
     channel = wanted.channel or "voice"
     if wanted.channel is not None:  # a read for a channel asks for the summary of chats that are open on another
         await call.parts.chats.open_for(call.tenant, one.borrower_id, channel, now)
-    told = narrative(one.state, cycle, now=now) if policy.mode_for(channel, one.borrower_id) == "enabled" else None
+    told = await _briefing(call, one, cycle) if policy.mode_for(channel, one.borrower_id) == "enabled" else None
     return answered(
         {
             "borrower_id": one.borrower_id,
@@ -245,6 +246,19 @@ async def get_briefing(call: Call) -> Response:
             "withheld": told.withheld if told else (),
         }
     )
+
+
+async def _briefing(call: Call, one: Known, cycle: Cycle) -> Narrative:
+    """With the decisions that are current at this reading, and no word that rests on one that is not (DESIGN 12)."""
+
+    def look(conn: Connection) -> tuple[tuple[str, ...], telling.Rechecked]:
+        decided = telling.decided_of(conn, call.tenant, one.borrower_id, one.state.time_zone)
+        return decided, telling.rechecked(conn, call.tenant, one.state)
+
+    decided, checked_ = await call.parts.database.read(look)
+    told = narrative(checked_.state, cycle, now=call.parts.clock(), decided=decided)
+    more = (Withheld(id_, rule) for id_, rule in checked_.withheld)
+    return Narrative(told.text, (*told.withheld, *more))
 
 
 @call(router, "GET", "/v1/borrowers/{borrower_id}/facts", "get_facts", scope="read", query=OfNothing)

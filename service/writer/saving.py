@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from service import records
+from service.decisions import claims
 from service.forget.applying import Forgetter, Late
 from service.forget.applying import Merged as Forgetful
 from service.forget.entries import Cleaned
@@ -101,6 +102,17 @@ def internal_ids(batch: Batch) -> dict[str, list[str]]:
         if item.opened is not None and item.entry.type in INTERNAL_TYPES:
             found.setdefault(item.tenant, []).append(item.entry.event_id)
     return found
+
+
+def claims_of(batch: Batch) -> list[claims.Carried]:
+    """What the summaries pass on that the batch merges."""
+    merged = (item for item in batch.items if item.is_merged and item.entry.stamps.claims)
+    carried = [
+        claims.carried(*item.key, item.entry.stamps.effective_at, item.entry.body)
+        for item in merged
+        if isinstance(item.entry.body, Summary)
+    ]
+    return [one for one in carried if one is not None]
 
 
 def decisions_of(batch: Batch) -> list[tuple[str, str, DecisionChanged]]:
