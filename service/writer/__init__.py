@@ -37,6 +37,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DataError, IntegrityError
 
 from service.database import DatabaseUnavailable, OutcomeUnknown, Store
+from service.decisions import claims
 from service.decisions import merging as decisions
 from service.forget.applying import Forgetter
 from service.intake.log import (
@@ -56,7 +57,7 @@ from service.writer.folding import Folder
 from service.writer.invariants import InvariantBroken
 from service.writer.limits import IN_HAND_BYTES, NearlyAllRefused, Refusals, Room, within
 from service.writer.outcomes import Outcome, Outcomes
-from service.writer.saving import change_of, cleaned_of, decisions_of, internal_ids, outcome_of, write
+from service.writer.saving import change_of, claims_of, cleaned_of, decisions_of, internal_ids, outcome_of, write
 from statemachine.stamps import (
     Entry,
 )
@@ -329,7 +330,7 @@ class Writer:
         last_entry = entry_mark(batch.items[-1].logged)
         internal = internal_ids(batch)
         changes = [change_of(fold) for fold in batch.folds.values()]
-        decided, now = decisions_of(batch), self._clock()
+        decided, carried, now = decisions_of(batch), claims_of(batch), self._clock()
         cleaned = cleaned_of(batch, self._forgetter)
 
         def save(connection: Connection) -> list[Position]:
@@ -340,6 +341,7 @@ class Writer:
                 self._internal.taken_up_within(connection, tenant, event_ids)
             self._internal.announce_within(connection, changes)
             decisions.merged(connection, self._internal, decided, now)
+            claims.note(connection, carried)
             return sent
 
         try:
