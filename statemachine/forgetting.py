@@ -8,6 +8,7 @@ whenever the request arrived. Money, flags, holds and stops stay.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,7 +42,8 @@ LABELS: dict[type, tuple[str, ...]] = {
     ConversationTold: ("entered_state", "language", "reached", "resume_id"),
     IdentifierFact: ("method",),
 }
-"""Where they hold what is a code as a rule, though nobody checks it: absent when it has a forgotten term in it."""
+"""Where they hold what is a code as a rule, though nobody checks it: it stays while it is one and names no forgotten term."""
+BORROWER = "borrower"
 TERM_WORDS = 12
 """A forgotten term has at most so many words."""
 
@@ -83,7 +85,10 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
         return named(text) or (everything and text is not None and text not in ("", WRONG_BORROWER))
 
     changes: dict[str, Any] = {f: None for f in TEXTS.get(type(element), ()) if forgotten(getattr(element, f))}
-    changes |= {f: None for f in LABELS.get(type(element), ()) if named(getattr(element, f))}
+    for f in LABELS.get(type(element), ()):
+        label = getattr(element, f)
+        if named(label) or (everything and label is not None and not is_code(label)):
+            changes[f] = None
     match element:
         case ProseTold() if forgotten(element.text) or (element.text and any(t.prose for t in due)):
             changes["text"] = ""
@@ -92,6 +97,14 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
         case ConversationTold():
             changes |= _conversation(element, forgotten)
     return element.changed(**changes) if changes else element
+
+
+_CODE = re.compile(r"[a-z0-9_.:-]{1,64}|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|r_[A-Za-z0-9_-]{1,64}", re.ASCII)
+
+
+def is_code(text: str) -> bool:
+    """Whether a label looks like what it should be: a state, a method, a language, an id of ours; no words of anybody."""
+    return _CODE.fullmatch(text) is not None
 
 
 def cleaned_record(record: Record, tombstones: Sequence[Tombstone], hasher: Hasher) -> Record:
@@ -108,7 +121,8 @@ def cleaned_bucket(bucket: Bucket, tombstones: Sequence[Tombstone], hasher: Hash
 
 
 def _fact_forgotten(fact: FactSaid, forgotten: Callable[[str | None], bool]) -> bool:
-    return forgotten(fact.text) or forgotten(fact.quote) or forgotten(fact.about)
+    about = None if fact.about == BORROWER else fact.about
+    return forgotten(fact.text) or forgotten(fact.quote) or forgotten(about)
 
 
 def _conversation(element: ConversationTold, forgotten: Callable[[str | None], bool]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from service.recall import index
 from service.records import SET_ASIDE
 from service.secrets import CannotOpen, Secrets
 from service.tables import Claim, Decision, DecisionUse, Gist, Permit, Resume, ScreeningExample, table_of
-from statemachine.forgetting import mentions
+from statemachine.forgetting import is_code, mentions
 from statemachine.record import Hasher, Tombstone
 from statemachine.wire import instant
 
@@ -49,6 +49,10 @@ class Forgetting:
     def said(self, text: str | None) -> bool:
         """Whether it is to go: free text."""
         return bool(text) and text != FORGOTTEN and (self.tombstone.everything or self.named(text))
+
+    def label(self, text: str | None) -> bool:
+        """Whether what should be a code is to go."""
+        return self.named(text) or (self.tombstone.everything and text is not None and not is_code(text))
 
     def whole(self, raw: bytes) -> bool:
         """Whether a text that is kept as bytes is to go as a whole."""
@@ -230,7 +234,7 @@ def _columns(
     changed = 0
     for row in connection.execute(select(*(table.c[name] for name in names)).where(*its)).mappings().all():
         gone = [name for name in said if forgetting.said(row[name])] + [
-            name for name in codes if forgetting.named(row[name])
+            name for name in codes if forgetting.label(row[name])
         ]
         if gone:
             own = (table.c[name] == row[name] for name in key)

@@ -16,9 +16,9 @@ import msgspec
 from service.intake import envelope
 from statemachine.elements import WRONG_BORROWER, FactSaid
 from statemachine.entries import Summary
-from statemachine.forgetting import cleaned_record, mentions
+from statemachine.forgetting import BORROWER, cleaned_record, is_code, mentions
 from statemachine.record import Hasher, Tombstone
-from statemachine.stamps import Entry, EvidenceJoined, Stamps
+from statemachine.stamps import INTERNAL_TYPES, Entry, EvidenceJoined, Stamps
 
 FORGOTTEN: Final = "[forgotten]"
 """Where a text must stand."""
@@ -34,7 +34,7 @@ KEPT: Final = frozenset(
 )  # fmt: skip
 """What is no text, or is an id by which things are found again."""
 LABELS: Final = frozenset({"reached", "entered_state", "resume_id", "language", "tools", "amount", "method"})
-"""Codes as a rule, though nobody checks them: they go only when a term names them."""
+"""Codes as a rule, though nobody checks them: they stay while they are and no term names them."""
 NEEDED: Final = frozenset({"text", "reason", "method"})
 CODED_REASONS: Final = frozenset({"cycle.closed", "payment.reversed"})
 """Events whose reason is one of a list."""
@@ -53,7 +53,7 @@ class Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """What of one entry's words the tombstones speak of. `everything` says nothing of labels, `prose` of the report alone."""
+    """What of one entry's words the tombstones speak of; `prose`: of the report alone."""
 
     everything: bool
     prose: bool
@@ -62,6 +62,9 @@ class _Gone:
 
     def named(self, text: object) -> bool:
         return isinstance(text, str) and mentions(text, self.words, self.hasher)
+
+    def label(self, text: object) -> bool:
+        return self.named(text) or (self.everything and isinstance(text, str) and not is_code(text))
 
     def text(self, text: object) -> bool:
         is_text = isinstance(text, str) and text not in ("", FORGOTTEN, WRONG_BORROWER)
@@ -78,7 +81,7 @@ def cleaned(entry: Entry, body: bytes, tombstones: Sequence[Tombstone], hasher: 
             envelope.body_bytes(entry.body.changed(record=record)), envelope.stamps_bytes(entry.stamps), frozenset()
         )
     due = [t for t in tombstones if entry.stamps.effective_at <= t.at]
-    if not due or not hasattr(entry.body, "event_id") or entry.type in ("borrower.redirected", "memory.forgotten"):
+    if not due or entry.type in INTERNAL_TYPES:
         return None
     everything, prose = any(t.everything for t in due), any(t.prose for t in due)
     gone = _Gone(everything, prose, tuple({word for t in due for word in t.words}), hasher)
@@ -116,8 +119,7 @@ def _document(document: Mapping[str, Any], type_: str, gone: _Gone) -> dict[str,
         elif isinstance(value, Mapping):
             told[name] = _document(value, type_, gone)
         elif name in LABELS:
-            names = any(map(gone.named, value)) if isinstance(value, list) else gone.named(value)
-            if not names:
+            if not any(map(gone.label, value if isinstance(value, list) else [value])):
                 told[name] = value
             elif name in NEEDED:
                 told[name] = FORGOTTEN
@@ -129,7 +131,8 @@ def _document(document: Mapping[str, Any], type_: str, gone: _Gone) -> dict[str,
 
 
 def _fact_goes(fact: Mapping[str, Any], gone: _Gone) -> bool:
-    return any(gone.text(fact.get(name)) for name in ("text", "quote", "about")) or gone.named(fact.get("kind"))
+    about = None if fact.get("about") == BORROWER else fact.get("about")
+    return any(map(gone.text, (fact.get("text"), fact.get("quote"), about))) or gone.named(fact.get("kind"))
 
 
 def _names_any(value: Any, gone: _Gone) -> bool:
@@ -165,7 +168,8 @@ def _stamps(stamps: Stamps, gone: _Gone, fields: tuple[str, ...]) -> Stamps:
 
 def _said_goes(fact: FactSaid, gone: _Gone) -> bool:
     """As `statemachine.forgetting` judges a fact."""
-    return any(gone.text(text) for text in (fact.text, fact.quote, fact.about))
+    about = None if fact.about == BORROWER else fact.about
+    return any(gone.text(text) for text in (fact.text, fact.quote, about))
 
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")

@@ -1,0 +1,206 @@
+"""Forgetting leaves no trace of the words, wherever they lay, and keeps what is no memory (DESIGN 11; AC-49, 63 to 65)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.rebuild import rebuild
+from tests.service.api import Api, api
+from tests.service.conftest import Where
+from tests.service.embedded import POLICIES, SECRETS
+from tests.service.forget.planted import Planted
+
+WORD, OTHERS = "Zebulonia", "Quillfeather"
+
+PLANTED_IN = {
+    "borrower.record", "journal.body", "journal.stamps", "intake.value", "set_aside.value", "chat_line.body", "hook_body.body",
+    "resume.agent", "resume.proposed", "resume.entered_state", "permit.holder", "decision.conclusion", "decision.agent",
+    "decision_use.action", "screening_example.sentence", "journey.holds",
+}  # fmt: skip
+
+KEPT = {"payments", "holds", "opt_outs", "identity_revocations", "promise_terms"}
+
+
+@pytest.fixture
+async def service(where: Where, tmp_path: Path) -> AsyncIterator[Api]:
+    async with api(tmp_path, where=where()) as opened:
+        yield opened
+
+
+async def fact_of(service: Api, borrower: str, kind: str = "household") -> str:
+    items = (await service.get(f"/v1/borrowers/{borrower}/facts"))["items"]
+    return str(next(item["fact_id"] for item in items if item["kind"] == kind))
+
+
+@pytest.mark.parametrize("scope", ["fact", "term", "everything"])
+async def test_no_trace_is_left_anywhere(
+    service: Api, where: Where, tmp_path: Path, scope: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine, theirs = Planted(service, "B-1", WORD), Planted(service, "B-2", OTHERS)
+    await mine.plant()
+    await theirs.plant()
+    before = (await service.get("/v1/borrowers/B-1")).document
+    assert await mine.in_tables() >= PLANTED_IN, "the search finds what was planted"
+    assert await mine.in_answers()
+    what: dict[str, Any] = {
+        "fact": {"fact_id": await fact_of(service, "B-1")}, "term": {"term": WORD.upper()}, "everything": {"everything": True},
+    }[scope]  # fmt: skip
+    receipt = await mine.forget(**what)
+    assert receipt["status"] == "forgotten"
+    assert receipt["removed"]["facts"] >= 1
+    assert receipt["removed"]["texts_cleaned"] >= 5
+    assert receipt["removed"]["texts_removed"] >= 3
+    assert receipt["log_clear_after"] == receipt["at"]
+    assert {item["what"] for item in receipt["kept"]} >= {
+        "payments",
+        "holds",
+        "opt_outs",
+        "identity_revocations",
+        "promise_terms",
+    }
+    assert await mine.in_tables() == set()
+    assert await mine.in_answers() == set()
+    if isinstance(where(), Path):
+        assert mine.in_files(tmp_path) == set()
+    assert WORD.casefold() not in capsys.readouterr().out.casefold()
+    after = (await service.get("/v1/borrowers/B-1")).document
+    for kept in ("cycle", "flags", "stage", "opt_outs", "identifiers"):
+        assert after[kept] == before[kept], kept
+    assert [(h["kind"], h["reason"]) for h in after["holds"]] == [("dispute", None)]
+    kept = {n: v for n, v in before["commitment"].items() if n not in ("quote", "said")}
+    assert {n: v for n, v in after["commitment"].items() if n not in ("quote", "said")} == kept
+    assert await theirs.in_tables() >= PLANTED_IN, "nobody else forgets"
+    again = await mine.forget(**what)
+    assert again["status"] == "already_forgotten"
+    assert again["removed"] == {"facts": 0, "texts_cleaned": 0, "texts_removed": 0}
+
+
+@pytest.mark.parametrize("scope", ["fact", "term", "everything"])
+async def test_a_rebuild_agrees_with_what_was_forgotten(where: Where, tmp_path: Path, scope: str) -> None:
+    async with api(tmp_path, where=where()) as service:
+        mine = Planted(service, "B-1", WORD)
+        await mine.plant()
+        what: dict[str, Any] = {
+            "fact": {"fact_id": await fact_of(service, "B-1")}, "term": {"term": WORD}, "everything": {"everything": True},
+        }[scope]  # fmt: skip
+        await mine.forget(**what)
+        await service.behind.stop_writing()
+        before = await service.behind.all_rows()
+        found = await rebuild(service.parts.database, SECRETS, POLICIES, service.parts.clock, lambda *_: None)
+        assert (found.changed, found.removed) == (0, 0), found.changed_ids
+        assert await service.behind.all_rows() == before
+
+
+async def test_what_was_forgotten_is_not_learnt_again_from_what_is_older(service: Api) -> None:
+    mine = Planted(service, "B-1", WORD)
+    said = {
+        "channel": "voice", "conversation_id": "c-x", "borrower_id": "B-1", "ended_at": service.ago(hours=3),
+        "summary": f"Wife {WORD} answers.", "turns": [{"speaker": "borrower", "text": f"wife {WORD} hai"}],
+        "facts": [{"kind": "household", "text": f"wife is {WORD}", "confidence": 0.9, "quote": f"wife {WORD} hai"}],
+    }  # fmt: skip
+    await service.post("/v1/summaries", said)
+    await mine.forget(term=WORD)
+    assert (await service.post("/v1/summaries", said))["status"] == "duplicate"
+    late = [
+        said | {"revision": 2},
+        said | {"conversation_id": "c-y"},
+        said | {"conversation_id": "c-z", "borrower_id": None},
+    ]
+    phone = service.phone()
+    late[2]["identifier"] = phone
+    for body in late:
+        assert (await service.post("/v1/summaries", body)).status == 200
+    assert await mine.in_answers() <= {"search current", "search history"}, "of somebody who is not known yet"
+    await service.event("identifier.linked", "B-1", hours=5, identifier=phone)
+    await service.behind.settled()
+    assert await mine.in_tables() == set()
+    assert await mine.in_answers() == set()
+    new = said | {"conversation_id": "c-new", "ended_at": service.ago(hours=-0.01)}
+    assert (await service.post("/v1/summaries", new)).status == 200
+    assert [f["text"] for f in (await service.get("/v1/borrowers/B-1/facts"))["items"]] == [f"wife is {WORD}"]
+
+
+async def test_a_receipt_is_true(service: Api) -> None:
+    """AC-64."""
+    told = {"kind": "household", "text": "wife is Martha", "confidence": 0.9, "quote": "wife is Martha"}
+    await service.told("B-1", summary="His wife Martha will pay.", facts=[told])
+    path, why = "/v1/borrowers/B-1/forget", {"reason": "asked"}
+    unknown = await service.post(path, why | {"fact_id": "f_0000000000000000"})
+    assert (unknown.status, unknown["code"]) == (404, "unknown_fact")
+    fact = await fact_of(service, "B-1")
+    done = await service.post(path, why | {"fact_id": fact})
+    assert (done["status"], done["removed"]) == ("forgotten", {"facts": 1, "texts_cleaned": 1, "texts_removed": 0})
+    again = await service.post(path, why | {"fact_id": fact})
+    assert (again["status"], again["receipt_id"]) == ("already_forgotten", done["receipt_id"])
+    nothing = await service.post(path, why | {"term": "Leopold"})
+    assert (nothing.status, nothing["status"]) == (200, "nothing_found")
+    record = await service.behind.record("B-1")
+    assert len(record.tombstones) == 2, "the tombstone of a term that nobody said stands"
+    assert (await service.post("/v1/borrowers/B-9/forget", why | {"everything": True}))["code"] == "unknown_borrower"
+
+
+async def test_money_records_are_not_memory(service: Api) -> None:
+    """AC-65."""
+    await service.event("cycle.opened", "B-1", hours=100, cycle_id="CY-1", loan_id="LN-1", due_date=service.day(5),
+                        amount_due="12500", currency="INR")  # fmt: skip
+    await service.event("payment.confirmed", "B-1", payment_ref="P-1", amount="500", currency="INR", loan_id="LN-1")
+    await service.event(
+        "reminder.sent", "B-1", channel="whatsapp", message_id="m-1", outcome="delivered", loan_id="LN-1"
+    )
+    for text in ("two children", "works nights"):
+        await service.event("fact.stated", "B-1", kind="household", text=text)
+    done = await service.post("/v1/borrowers/B-1/forget", {"reason": "erasure", "everything": True})
+    assert (done["status"], done["removed"]["facts"]) == ("forgotten", 2)
+    assert (await service.get("/v1/borrowers/B-1/facts"))["items"] == []
+    flags = (await service.get("/v1/borrowers/B-1/flags")).document
+    assert [flags[f]["value"] for f in ("reminded", "payment_confirmed")] == [True, True]
+    assert (await service.get("/v1/borrowers/B-1"))["cycle"]["received"] == "500.00"
+    permit = {"action": "reminder", "channel": "whatsapp", "holder": "run-1", "loan_id": "LN-1"}
+    assert (await service.post("/v1/borrowers/B-1/permits", permit))["reason"] == "already_done"
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("José", "Jose\u0301"), ("MARTHA", "Martha's"), ("दिन", "दिन"), ("Rohan Kumar", "rohan  kumar,"), ("5,000", "5000"),
+    ],
+)  # fmt: skip
+async def test_a_term_is_found_however_it_is_written(service: Api, term: str, said: str) -> None:
+    """AC-49; and vowel signs are kept: what differs in them is another word."""
+    await service.event("fact.stated", "B-1", kind="household", text=f"lives with {said} in town")
+    await service.event("fact.stated", "B-1", kind="household", text="lives with दान and Joseph and Rohan")
+    done = await service.post("/v1/borrowers/B-1/forget", {"reason": "asked", "term": term})
+    assert (done["status"], done["removed"]["facts"]) == ("forgotten", 1)
+    assert [f["text"] for f in (await service.get("/v1/borrowers/B-1/facts"))["items"]] == [
+        "lives with दान and Joseph and Rohan"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "code"),
+    [
+        ({}, "reason", "missing"),
+        ({"reason": " ", "everything": True}, "reason", "missing"),
+        ({"reason": "r"}, "everything", "missing"),
+        ({"reason": "r", "everything": False}, "everything", "missing"),
+        ({"reason": "r", "everything": "yes"}, "everything", "wrong_type"),
+        ({"reason": "r", "term": " "}, "term", "missing"),
+        ({"reason": "r", "term": "…!"}, "term", "missing"),
+        ({"reason": "r", "term": 5}, "term", "wrong_type"),
+        ({"reason": "r", "term": "x" * 201}, "term", "too_long"),
+        ({"reason": "r", "term": "x", "everything": True}, "everything", "too_many"),
+        ({"reason": "r", "term": "x", "fact_id": "f"}, "term", "too_many"),
+        ({"reason": "r", "fact_id": ""}, "fact_id", "bad_id"),
+        ({"reason": "r", "all": True}, "all", "unknown_field"),
+    ],
+)
+async def test_a_request_that_is_wrong_is_refused_by_field(tmp_path: Path, body: Any, field: str, code: str) -> None:
+    async with api(tmp_path) as service:
+        await service.told("B-1")
+        answer = await service.post("/v1/borrowers/B-1/forget", body)
+        assert (answer.status, answer["code"]) == (422, "invalid_body")
+        assert {"field": field, "code": code} in answer["errors"]
