@@ -4,11 +4,12 @@ BIN := .venv/bin
 # Compiled once and not at each start: tests start many processes of the service.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup setup-dev setup-agents run test check bench lock format clean
+.PHONY: setup setup-dev setup-agents setup-bench run test check bench lock format clean
 
 setup: .venv/.installed
 setup-dev: .venv/.installed-dev
 setup-agents: .venv/.installed-agents
+setup-bench: .venv/.installed-bench
 
 .venv/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %s" % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -26,6 +27,11 @@ setup-agents: .venv/.installed-agents
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-agents.lock
 	touch $@
 
+# A generator of timelines, without the models' libraries that it names for what else it does.
+.venv/.installed-bench: requirements-bench.lock .venv/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-bench.lock
+	touch $@
+
 run: setup
 	$(BIN)/borrower-memory demo --stay
 
@@ -39,7 +45,7 @@ check: setup-dev
 test: setup-agents check
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m process
 
-bench: setup-dev
+bench: setup-bench
 	$(BIN)/pytest -m benchmark -s
 
 format: setup-dev
@@ -51,6 +57,7 @@ lock: setup-dev
 	$(BIN)/uv pip compile pyproject.toml --universal --group build --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --group build --group dev -c requirements.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-dev.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --group agents -c requirements.lock -c requirements-dev.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-agents.lock
+	$(BIN)/uv pip compile --no-deps --group bench --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-bench.lock
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
