@@ -68,7 +68,7 @@ class Cycle(_Part):
     currency: str
 
 
-class Commitment(_Part):
+class Promised(_Part):
     promise_id: str
     status: Literal["proposed", "confirmed"]
     amount: Decimal | None
@@ -84,7 +84,7 @@ class Commitment(_Part):
     grounding: Literal["quoted", "unchecked"]
 
 
-class PaymentClaim(_Part):
+class Claimed(_Part):
     amount: Decimal | None
     currency: str | None
     paid_on: date | None
@@ -93,7 +93,7 @@ class PaymentClaim(_Part):
     at: datetime
 
 
-class Callback(_Part):
+class Appointment(_Part):
     at: datetime | None
     at_said: str | None
     channel: str
@@ -180,10 +180,10 @@ class Resumed(_Part):
     identity: Identity
     contact: Contact
     cycle: Cycle | None
-    commitment: Commitment | None
-    counter_proposals: tuple[Commitment, ...]
-    payment_claim: PaymentClaim | None
-    callback: Callback | None
+    commitment: Promised | None
+    counter_proposals: tuple[Promised, ...]
+    payment_claim: Claimed | None
+    callback: Appointment | None
     holds: tuple[Hold, ...]
     open_conversations: tuple[OpenConversation, ...]
     flags: Flags

@@ -15,6 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from service.answers import document_answers
+
 router = APIRouter(include_in_schema=False)
 
 TEMPLATES: Final = Path(__file__).parents[2] / "templates"
@@ -75,12 +77,16 @@ _PAGE = Environment(
 
 
 def document_keys(app: FastAPI) -> None:
-    """The framework's document of the calls, which says how a key is given too: the page then has a field for it."""
+    """The framework's document of the calls, which says how a key is given too (the page then has a field for it), and what
+    is answered; made once."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
-        document = made()
-        document.setdefault("components", {})["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
-        return document
+        if app.openapi_schema is None:
+            document = made()
+            document.setdefault("components", {})["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+            document_answers(document)
+            app.openapi_schema = document
+        return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
