@@ -171,7 +171,7 @@ REFUSALS: Final = {"4XX": "refused: a retry cures only 429, and a refused permit
 
 def document_answers(document: dict[str, Any]) -> None:
     """Adds what the calls that need a key answer, in place. Raises `ValueError` when a name of a shape is taken."""
-    models = [*dict.fromkeys(model for model, _ in ANSWERS.values()), Problem]
+    models: list[type[BaseModel]] = [*dict.fromkeys(model for model, _ in ANSWERS.values()), Problem]
     _, told = models_json_schema([(model, "serialization") for model in models], ref_template=REFERENCE)
     schemas = document["components"]["schemas"]
     for name, schema in told["$defs"].items():
