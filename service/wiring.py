@@ -37,6 +37,7 @@ from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.intake.table_beside import TableBeside
 from service.intake.table_log import TableLog
 from service.keys import Keyring
+from service.live import READS
 from service.metrics import Counter, Gauge, Histogram
 from service.metrics.deliveries import Deliveries
 from service.metrics.standing import StandingGauges
@@ -103,6 +104,14 @@ class Parts:
         self.permits = Counter(
             "borrower_memory_permits", "Permits by what was answered", ["action", "outcome"], registry=self.registry
         )
+        self.live_values = Counter(
+            "borrower_memory_live_values_withheld",
+            "Live values that a last look found among what holds, and took out: to be 0",
+            ["read"],
+            registry=self.registry,
+        )
+        for read in READS:
+            self.live_values.labels(read)
         self.hook_requests = Counter(
             "borrower_memory_hook_requests",
             "Requests of vendors by what was answered: taken, a start of a call, or why the signature was refused",

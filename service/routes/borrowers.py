@@ -27,6 +27,7 @@ from service.errors import (
     UnknownLoan,
     Unreadable,
 )
+from service.live import without_live
 from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
@@ -204,7 +205,7 @@ async def get_borrower(call: Call) -> Response:
                 channel: as_sent({name: value for name, value in body.items() if name not in ("turns", "extra")})
                 for channel, body in newest.items()
             },
-            "facts": [fact_answer(f) for f in state.facts],
+            "facts": [fact_answer(f) for f in await _holding(call, one, "borrower")],
             "narrative": narrative(state, cycle, now=now).text if handed_out else "",
             "unplaced_payments": state.unplaced_payments,
             "record_version": one.version,
@@ -261,11 +262,18 @@ async def _briefing(call: Call, one: Known, cycle: Cycle) -> Narrative:
     return Narrative(told.text, (*told.withheld, *more))
 
 
+async def _holding(call: Call, one: Known, read: str) -> list[KnownFact]:
+    return await without_live(
+        call.parts, call.tenant, one.borrower_id, read, one.state.facts, lambda fact: fact.volatility
+    )
+
+
 @call(router, "GET", "/v1/borrowers/{borrower_id}/facts", "get_facts", scope="read", query=OfNothing)
 async def get_facts(call: Call) -> Response:
     """What do you remember about me? Each fact with its source in words."""
     one, _ = await known(call, call.query(OfNothing))
-    items = [fact_answer(f) | {"said": said_in_words(f, one.state)} for f in one.state.facts]
+    facts = await _holding(call, one, "facts")
+    items = [fact_answer(f) | {"said": said_in_words(f, one.state)} for f in facts]
     return answered({"items": items, "next_cursor": None})
 
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from channels import CHANNELS
 from service import audit
 from service.calls import Call, answered, call, routes
+from service.live import without_live
 from service.recall import finding
 from service.recall.notes import PURPOSES
 from service.routes.borrowers import OfNothing, after, known, readable
@@ -76,6 +77,9 @@ async def recall(call: Call) -> Response:
             items = await finding.recall(
                 call.parts, call.tenant, one, asked.query, asked.purpose, asked.limit, policy, call.parts.clock()
             )
+        items = await without_live(
+            call.parts, call.tenant, one.borrower_id, "recall", items, lambda item: item["volatility"]
+        )
     return answered({"items": items, "next_cursor": None})
 
 
