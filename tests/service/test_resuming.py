@@ -281,6 +281,24 @@ async def test_a_record_that_cannot_be_understood_is_degraded_too(tmp_path: Path
         assert cold(answer, degraded="memory_unavailable")
 
 
+async def test_a_fault_in_what_is_concluded_is_a_cold_start_that_says_so_and_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with api(tmp_path) as service:
+        borrower, phone = await somebody(service)
+
+        def faulty(*_: Any) -> Any:
+            raise RuntimeError("a fault of ours")
+
+        with monkeypatch.context() as broken:
+            broken.setattr("service.reading.derive", faulty)
+            answer = await service.resume(borrower, identifier=phone, loan_id="LN-never-read")
+        assert cold(answer, degraded="memory_unavailable")
+        assert (answer["contact"]["allowed"], answer["contact"]["reasons"]) == (False, ["unknown"])
+        assert (await service.get("/v1/ops/stats"))["resumes"]["degraded"] == 1
+        assert (await service.resume(borrower, identifier=phone))["found"] is True
+
+
 # -- what is kept ----------------------------------------------------------------------------------------------------------------
 
 
