@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +30,7 @@ from service.context.turns import seen
 from service.database import DatabaseUnavailable
 from service.decisions.current import current_of, worded
 from service.decisions.rows import Stored as StoredDecision
+from service.decisions.telling import rechecked
 from service.errors import FieldError, InvalidBody, UnknownBorrower
 from service.intake.stamping import CLOCK_TOLERANCE, FUTURE_LIMIT
 from service.policy import Policy
@@ -53,6 +54,8 @@ class _Read:
 
     known: Known | None = None
     decisions: Sequence[StoredDecision] = ()
+    withheld: Sequence[str] = ()
+    """Conversations whose words pass on a decision that is not current any more."""
     degraded: str | None = None
 
 
@@ -90,7 +93,9 @@ async def _read(parts: Parts, tenant: str, borrower_id: str, after: str | None, 
         stored, decisions = await parts.database.read(look)
         if stored is None:
             return _Read()
-        return _Read(parts.reader.known(tenant, stored, policy, now), decisions)
+        one = parts.reader.known(tenant, stored, policy, now)
+        checked = await parts.database.read(lambda conn: rechecked(conn, tenant, one.state))
+        return _Read(replace(one, state=checked.state), decisions, [id_ for id_, _ in checked.withheld])
     except (DatabaseUnavailable, UnreadableRecord) as fault:
         log.error("context.unreadable", tenant=tenant, fault=type(fault).__name__)
         return _Read(degraded="memory_unavailable")
@@ -102,7 +107,7 @@ def _assembled(
     """The prompt, and why there is no memory in it."""
     if read.known is not None:
         try:
-            return assembled(asked, _memory(asked, read.known, read.decisions, now), now), None
+            return assembled(asked, _memory(asked, read, read.known, now), now), None
         except Exception as fault:  # noqa: BLE001  # an agent in the middle of a turn is owed its prompt, whatever failed
             log.error("context.failed", tenant=tenant, fault=type(fault).__name__)
     try:
@@ -114,17 +119,18 @@ def _assembled(
     return context, read.degraded or "memory_unavailable"
 
 
-def _memory(asked: ContextAsked, one: Known, decisions: Sequence[StoredDecision], now: datetime) -> Memory:
+def _memory(asked: ContextAsked, read: _Read, one: Known, now: datetime) -> Memory:
     state, cycle = one.state, one.state.cycle_of(None)
     told = [
         Standing(Writer.DECISION, d.source, d.decision_id, worded(d, state.time_zone), d.decided_at, Volatility.EVENT)
-        for d in decisions
+        for d in read.decisions
     ]
     holds, withheld = standing(state, cycle, told)
     promise = cycle.promise
     promised = () if promise is None else (*promise.amount_candidates, *((promise.amount,) if promise.amount else ()))
     turns, unsaid = _turns(asked, now, state.time_zone, promised)
-    return Memory(holds, turns, [*withheld, *unsaid], state.time_zone)
+    stale = [Dropped("conversation", id_, None, "not_current") for id_ in read.withheld]
+    return Memory(holds, turns, [*withheld, *stale, *unsaid], state.time_zone)
 
 
 def _turns(

@@ -15,8 +15,8 @@ BYTES_OF_A_TOKEN: Final = 3
 """No model's own count: rather too many than too few, in Latin script as in Devanagari."""
 
 Reason = Literal[
-    "earlier_turn", "newer_reading", "no_turn", "same_reading", "system", "empty", "over_budget", "screened"
-]
+    "earlier_turn", "newer_reading", "no_turn", "same_reading", "system", "empty", "over_budget", "screened", "not_current",
+]  # fmt: skip
 """Why something was left out:
 
     earlier_turn    a reading of another turn; a measurement is never replayed
@@ -26,7 +26,8 @@ Reason = Literal[
     system          a line of the conversation that nobody said
     empty           a text without words
     over_budget     it no longer fitted
-    screened        a fact that a rule of screening withholds
+    screened        a fact, or something in a report, that a rule of screening withholds
+    not_current     words of a conversation that pass on a decision which does not hold any more
 """
 
 

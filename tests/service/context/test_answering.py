@@ -128,6 +128,23 @@ async def test_only_decisions_that_hold_now_are_told_and_never_without_version_a
     assert "waiver of 1 %" in answer["text"]
 
 
+async def test_words_that_pass_a_decision_on_are_told_while_it_is_current(service: Api) -> None:
+    borrower, decision = service.name("B"), service.name("D")
+    decided = {"conclusion": "waiver of 10 %", "source": "offers", "source_version": "v12", "kind": "waiver"}
+    body_ = {"decision_id": decision, "borrower_id": borrower, "decided_at": service.ago(hours=2), **decided}
+    assert (await service.post("/v1/decisions", body_)).status == 201
+    claims = {"claims": [{"decision_id": decision, "source": "offers", "version": "v12"}]}
+    await service.told(
+        borrower, summary="The agent told her that the waiver is hers.", extra=claims, conversation_id="k-9"
+    )
+    assert "that the waiver is hers" in (await context(service, borrower))["text"]
+    reported = {"source": "offers", "version": "v13", "observed_at": service.ago(minutes=1)}
+    assert (await service.post("/v1/sources", reported)).status == 200
+    answer = await context(service, borrower)
+    assert "waiver" not in answer["text"]
+    assert {"source": "conversation", "subject": "k-9", "turn_id": None, "reason": "not_current"} in answer["dropped"]
+
+
 async def test_what_is_withheld_of_the_memory_is_named(service: Api) -> None:
     borrower = service.name("B")
     await service.told(
