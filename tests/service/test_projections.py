@@ -6,6 +6,7 @@ What is looked for is written here from the platforms' shapes, and not from what
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -270,3 +271,28 @@ async def test_words_of_people_can_neither_end_the_tag_nor_fill_a_template(servi
         assert (told.lower().count(OPENS), told.lower().count(CLOSES)) == (1, 1)
         assert "{{" not in told
         assert told.splitlines().count("Identity holds.") == 1
+
+
+# -- what the README says ------------------------------------------------------------------------------------------------
+
+
+async def test_the_readmes_lines_start_an_agent_on_every_platform(service: Api) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    (lines,) = (block for block in re.findall(r"^```python\n(.*?)^```$", readme, re.M | re.S) if "project(" in block)
+    told: dict[str, Any] = {}
+    exec(compile(lines, "README.md", "exec"), told)
+    answer = (await service.post("/v1/resume", await somebody_with_a_promise(service))).document
+    places = {"confirmation": "place-7", "none": "place-0"}
+    own = {"role_message": "You are Asha.", "task_messages": [{"role": "developer", "content": "Read it back."}]}
+    node = told["pipecat"](answer, {"confirmation": lambda: own})
+    assert node["name"] == "confirmation"
+    assert node["task_messages"] == [*project(answer, "pipecat")["task_messages"], *own["task_messages"]]
+    agent, userdata = told["livekit"](answer, {"confirmation": lambda chat_ctx: ("agent", chat_ctx)}, lambda seed: seed)
+    assert agent == ("agent", project(answer, "livekit")["chat_ctx"])
+    assert userdata["resume_id"] == answer["resume_id"]
+    assert told["elevenlabs"](answer, places) == project(answer, "elevenlabs", places)
+    assert told["vapi"](answer, places) == project(answer, "vapi", places)
+    assert told["retell"](answer) == project(answer, "retell")
+    held = (await service.post("/v1/resume", await somebody_under_a_hold(service))).document
+    assert told["pipecat"](held, {}) is None
+    assert told["livekit"](held, {}, None)[0] is None
