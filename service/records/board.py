@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal_column, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, literal_column, select, tuple_
 
 from service.records.journeys import JOURNEY, journey_item
 from service.records.pages import BadCursor, Page, instant_in, page_of, place_in
@@ -22,7 +22,12 @@ CALLBACK = table_of(AskedCallback)
 def stages(connection: Connection, tenant: str) -> dict[str, int]:
     """How many journeys stand at each stage."""
     wanted = select(JOURNEY.c.stage, func.count()).where(JOURNEY.c.tenant == tenant).group_by(JOURNEY.c.stage)
-    return dict(connection.execute(wanted).tuples().all())
+    return _pairs(connection, wanted)
+
+
+def _pairs(connection: Connection, statement: Select[Any]) -> dict[Any, int]:
+    rows: Any = connection.execute(statement).all()
+    return dict(rows)
 
 
 def conversations_by_channel(connection: Connection, tenant: str, start: datetime, end: datetime) -> dict[str, int]:
@@ -38,8 +43,7 @@ def conversations_by_channel(connection: Connection, tenant: str, start: datetim
         .distinct()
         .subquery()
     )
-    rows = connection.execute(select(told.c.channel, func.count()).group_by(told.c.channel)).tuples().all()
-    return {channel: count for channel, count in rows if channel is not None}
+    return _pairs(connection, select(told.c.channel, func.count()).group_by(told.c.channel))
 
 
 def conversations_page(
@@ -109,7 +113,7 @@ def promises_by_day(connection: Connection, tenant: str, first: date, last: date
     """They, by the day they are due."""
     due = JOURNEY.c.promise_due_date
     where = (JOURNEY.c.tenant == tenant, due.between(first, last), _unpaid())
-    return dict(connection.execute(select(due, func.count()).where(*where).group_by(due)).tuples().all())
+    return _pairs(connection, select(due, func.count()).where(*where).group_by(due))
 
 
 def promises_overdue(connection: Connection, tenant: str, since: datetime, now: datetime) -> int:

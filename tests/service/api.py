@@ -48,6 +48,8 @@ class Api:
     parts: Parts
     behind: Embedded
     client: httpx.AsyncClient
+    transport: httpx.ASGITransport
+    """For clients of a test's own."""
     made: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -139,6 +141,6 @@ async def api(
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         transport = httpx.ASGITransport(application(parts))
         async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
-            yield Api(parts, behind, client)
+            yield Api(parts, behind, client, transport)
         await parts.proposals.close()
         await parts.resumes.flush()

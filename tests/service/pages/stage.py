@@ -67,7 +67,7 @@ class Stage:
         await self.told(
             ASHA, "whatsapp", "wa-7", self.ago(days=1, hours=20), agent="wa-agent 3.2", disposition="promise to pay",
             summary="She verified with a code. She asked about her dues and wrote that she will pay 12,500 by the 5th."
-            " Her balance is 12,500. She can be reached on +91 90000 00101 after six.",
+            " Her balance is 41,300. She can be reached on +91 90000 00101 after six.",
             commitment={"amount": "12500", "due_date": self.day(0), "status": "proposed", "quote": "ok I will pay 12500"},
             turns=[
                 {"speaker": "agent", "text": "Your November due is 12,500 rupees. When can you pay?"},
