@@ -13,18 +13,25 @@ the index does not know as they are now. It raises `Unavailable` rather than pas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
+from channels.said import numbers
 from service import records
+from service.decisions import claims, current, rows, telling
 from service.errors import Unavailable
+from service.forget.entries import FORGOTTEN
 from service.policy import Policy
 from service.reading import Known
 from service.recall import index
 from service.recall.notes import Note, Purpose, conversations_as_notes, facts_as_notes, untold
 from service.recall.ranking import FullText, Ranking
+from statemachine.screening import screened
+from statemachine.volatility import Volatility
 
 if TYPE_CHECKING:
     from service.wiring import Parts
@@ -33,6 +40,15 @@ CANDIDATES: Final = 200
 """Borrowers looked at by a search: those with most of its words."""
 BEHIND_LIMIT: Final = 500
 """Borrowers whom the index does not know as they are; with more of them a search would be slow, and says so."""
+
+DECISIONS: Final = 200
+DECISIONS_OF_ALL: Final = 1_000
+"""The newest; an older one is found in its borrower's memory."""
+
+MAY_DECIDE: Final = frozenset({"offer"})
+"""Rules of screening that a decision may break: an offer is live, but a decision is told while its version is the newest
+known, and never without it."""
+_NO_AMOUNTS: Final = frozenset[Decimal]()
 
 RANKING: Final[Ranking] = FullText()
 
@@ -67,12 +83,14 @@ async def recall(
 ) -> list[dict[str, Any]]:
     """The notes of this borrower that answer the query. Raises `DatabaseUnavailable`, and as `Reader.known`."""
 
-    def look(conn: Connection) -> tuple[Bodies, list[Note]]:
-        older = records.bodies(conn, tenant, untold(one.state, policy, now))
-        return older, decisions_as_notes(conn, tenant, one.borrower_id, purpose)
+    def look(conn: Connection) -> tuple[Known, Bodies, list[Note]]:
+        told = replace(one, state=telling.rechecked(conn, tenant, one.state).state)
+        older = records.bodies(conn, tenant, untold(told.state, policy, now))
+        decided = decided_of_one(conn, tenant, one.borrower_id, purpose, one.state.time_zone)
+        return told, _passing_nothing_on(conn, tenant, older), decided
 
-    older, decided = await parts.database.read(look)
-    notes = notes_of(one, older, purpose, decided)
+    told, older, decided = await parts.database.read(look)
+    notes = notes_of(told, older, purpose, decided)
     return checked(ranked(query, notes, limit), frozenset({one.borrower_id}))
 
 
@@ -85,34 +103,77 @@ async def search(
     if not words:
         return []
 
-    def look(conn: Connection) -> tuple[list[records.Stored], list[Note]]:
+    def look(conn: Connection) -> tuple[list[Known], list[Note]]:
         behind = index.behind(conn, BEHIND_LIMIT + 1, tenant)
         if len(behind) > BEHIND_LIMIT:
             raise Unavailable("the index is being made; search again in a while")
         named = index.having(conn, tenant, words, CANDIDATES)
-        wanted = sorted({*named, *(id_ for _, id_ in behind), *deciders(conn, tenant)})
-        stored = list(records.stored_each(conn, tenant, wanted).values())
-        decided = [note for id_ in wanted for note in decisions_as_notes(conn, tenant, id_, purpose)]
-        return [one for one in stored if one.redirected_to is None], decided
+        stored = records.stored_each(conn, tenant, sorted({*named, *(id_ for _, id_ in behind)})).values()
+        known = [parts.reader.known(tenant, row, policy, now) for row in stored if row.redirected_to is None]
+        told = [replace(one, state=telling.rechecked(conn, tenant, one.state).state) for one in known]
+        return told, decided_of_all(conn, tenant, purpose, policy.time_zone)
 
-    stored, decided = await parts.database.read_slow(look)
-    by_owner: dict[str, list[Note]] = {}
-    for note in decided:
-        by_owner.setdefault(note.owner, []).append(note)
-    notes: list[Note] = []
-    for row in sorted(stored, key=lambda row: row.borrower_id):
-        known = parts.reader.known(tenant, row, policy, now)
-        notes += notes_of(known, {}, purpose, by_owner.get(known.borrower_id, []))
-    hits = ranked(query, notes, limit)
-    shown = checked(hits, frozenset(row.borrower_id for row in stored))
+    told, decided = await parts.database.read_slow(look)
+    notes = [note for one in sorted(told, key=lambda one: one.borrower_id) for note in notes_of(one, {}, purpose, ())]
+    hits = ranked(query, [*notes, *decided], limit)
+    owners = frozenset((*(one.borrower_id for one in told), *(note.owner for note in decided)))
+    shown = checked(hits, owners)
     return [{"borrower_id": note.owner, **item} for (note, _), item in zip(hits, shown, strict=True)]
 
 
-def deciders(connection: Connection, tenant: str) -> list[str]:
-    """Whose decisions a search looks at beside those whom the index names."""
-    return []
+def _passing_nothing_on(connection: Connection, tenant: str, older: Bodies) -> Bodies:
+    """Summaries that pass decisions on are told while all of those are current (DESIGN 12)."""
+    passing = {id_ for id_, body in older.items() if "claims" in (body.get("extra") or {})}
+    trusted = claims.trusted(connection, tenant, passing) if passing else frozenset()
+    return {id_: body for id_, body in older.items() if id_ not in passing or id_ in trusted}
 
 
-def decisions_as_notes(connection: Connection, tenant: str, borrower_id: str, purpose: Purpose) -> list[Note]:
-    """Decisions of one borrower for this purpose."""
-    return []
+def decided_of_one(
+    connection: Connection, tenant: str, borrower_id: str, purpose: Purpose, time_zone: str
+) -> list[Note]:
+    """A borrower's decisions for this purpose: those that are current now, or all of them with what they are now."""
+    if purpose == "current":
+        found = current.current_of(connection, tenant, borrower_id)
+    else:
+        found = rows.of_borrower(connection, tenant, borrower_id, active_only=False, limit=DECISIONS)
+    return _decided(connection, tenant, found, purpose, time_zone)
+
+
+def decided_of_all(connection: Connection, tenant: str, purpose: Purpose, time_zone: str) -> list[Note]:
+    """The newest decisions of all borrowers, for this purpose."""
+    columns = [rows.DECISION.c[name] for name in rows.Stored.__dataclass_fields__]
+    newest = select(*columns).where(rows.DECISION.c.tenant == tenant)
+    newest = newest.order_by(rows.DECISION.c.decided_at.desc(), rows.DECISION.c.decision_id.desc()).limit(
+        DECISIONS_OF_ALL
+    )
+    found = [rows.Stored(*row) for row in connection.execute(newest)]
+    if purpose == "current":
+        found = current.usable(connection, tenant, found)
+    return _decided(connection, tenant, found, purpose, time_zone)
+
+
+def _decided(
+    connection: Connection, tenant: str, found: Sequence[rows.Stored], purpose: Purpose, time_zone: str
+) -> list[Note]:
+    now_they_are = current.statuses(connection, tenant, [one.decision_id for one in found])
+    notes = []
+    for one in found:
+        status = now_they_are.get(one.decision_id, one.status)
+        broken = {rule for _, rule in screened(one.conclusion, amounts_allowed=_NO_AMOUNTS, numbers=numbers).withheld}
+        is_there = broken <= MAY_DECIDE and one.conclusion != FORGOTTEN
+        if is_there and (purpose == "history" or status == "active"):
+            label = f"{one.kind} {one.entity}".replace("_", " ")
+            notes.append(
+                Note(
+                    one.borrower_id,
+                    "decision",
+                    one.decision_id,
+                    current.worded(one, time_zone),
+                    one.decided_at,
+                    None,
+                    Volatility.EVENT,
+                    status,
+                    label,
+                )
+            )
+    return notes

@@ -98,7 +98,7 @@ def _ranks(fact: KnownFact) -> tuple[bool, datetime]:
 def untold(state: BorrowerState, policy: Policy, now: datetime) -> list[str]:
     """The entries of conversations whose prose the record does not keep any more, and the journal may."""
     life = timedelta(days=policy.prose_days)
-    return [c.event_id for c in state.conversations if c.prose is None and now < c.at + life]
+    return [c.event_id for c in state.conversations if c.prose is None and c.claiming is None and now < c.at + life]
 
 
 def conversations_as_notes(state: BorrowerState, older: Mapping[str, Mapping[str, Any]]) -> list[Note]:

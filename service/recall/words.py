@@ -20,6 +20,8 @@ WORD_CHARACTERS: Final = 64
 CACHED_WORDS: Final = 8_192
 SHORTEST_STEM: Final = 3
 SHORTEST_SOUND: Final = 3
+SHORTEST_SPELT: Final = 4
+"""A word of fewer consonants sounds like another only with its vowels: "zyada" and "jyada", but not "call" and "kal"."""
 
 
 class Keys(NamedTuple):
@@ -37,8 +39,7 @@ def keys_of(text: str) -> Iterator[Keys]:
 @lru_cache(maxsize=CACHED_WORDS)
 def _keys(word: str) -> Keys:
     exact = _stem(_without_accents(word))
-    sound = _sound(_romanised(exact))
-    return Keys(exact, sound if len(sound) >= SHORTEST_SOUND else None)
+    return Keys(exact, _sound(_romanised(exact)) or None)
 
 
 _LATIN_MARK: Final = range(0x0300, 0x0370)
@@ -137,9 +138,13 @@ _TWICE: Final = re.compile(r"(.)\1+")
 
 
 def _sound(word: str) -> str:
-    """Its consonants in one spelling, and the vowel that it begins with. Numbers and other scripts sound as they are written."""
+    """Its consonants in one spelling, and the vowel that it begins with; blank where that says too little."""
     if not word.isascii() or not word.isalpha():
         return word if len(word) >= SHORTEST_SOUND and not word.isascii() else ""
     for spelt, alike in _SPELLINGS:
         word = spelt.sub(alike, word)
-    return _TWICE.sub(r"\1", _INNER_VOWELS.sub("", word))
+    spelt_alike = _TWICE.sub(r"\1", word)
+    consonants = _TWICE.sub(r"\1", _INNER_VOWELS.sub("", word))
+    if len(consonants) >= SHORTEST_SOUND:
+        return consonants
+    return spelt_alike if len(spelt_alike) >= SHORTEST_SPELT else ""
