@@ -82,7 +82,7 @@ class Proposals:
             return _NOT_READY
         if stored.failure is None:
             return stored.proposed, None
-        if stored.failure != "unreadable" and now - stored.answered_at > timedelta(seconds=AGAIN_SECONDS):
+        if not _is_fresh(stored, now):
             self._want_of(key, version, now)
         return None, stored.failure
 
@@ -95,18 +95,21 @@ class Proposals:
         )
 
     def is_settled(self, stored: Stored, channel: str, version: int, now: datetime) -> bool:
-        """Whether the model has answered what it would be asked now."""
-        return self._is_current(stored, channel, version, now) and stored.failure in (None, "unreadable")
+        """Whether the model has answered what it would be asked now. It says the same again, so an answer that could not be
+        read is one, for a while: what stands between may have spoilt it."""
+        is_answer = stored.failure is None or (stored.failure == "unreadable" and _is_fresh(stored, now))
+        return is_answer and self._is_current(stored, channel, version, now)
 
     # -- waiting
 
     async def wait(self, key: Key, version: int, seconds: float) -> bool:
         """Until the model has answered about this version of the record, or has failed since; False when it did not in time.
+        Where there is no model, or too many wait, nobody waits.
 
         Raises `DatabaseUnavailable`.
         """
         if not self._asks or len(self._waiting) >= WAITERS_LIMIT:
-            return not self._asks
+            return True
         now = self._clock()
         stored = await self._database.read(lambda connection: rows.find(connection, key))
         if stored is not None and self._answers(stored, key, version, now, since=now):
@@ -217,3 +220,7 @@ class Proposals:
         if self._polling is not None:
             self._polling.cancel()
         await self.flush()
+
+
+def _is_fresh(stored: Stored, now: datetime) -> bool:
+    return now - stored.answered_at <= timedelta(seconds=AGAIN_SECONDS)

@@ -371,6 +371,18 @@ async def test_a_read_after_a_failure_asks_again_but_not_every_read_does(service
     assert AGAIN_SECONDS <= 300
 
 
+async def test_an_answer_that_could_not_be_read_is_asked_for_again_after_a_while_by_a_read(service: Api) -> None:
+    borrower, phone = await promised(service)
+    await proposed(service, Says("<html>busy</html>"))
+    model = Says(says("reminder"))
+    assert (await service.resume(borrower, identifier=phone))["fallback"] == "unreadable"
+    assert await proposed(service, model) == 0
+    service.behind.now += timedelta(seconds=AGAIN_SECONDS)
+    assert (await service.resume(borrower, identifier=phone))["fallback"] == "unreadable"
+    assert await proposed(service, model) == 1
+    assert (await service.resume(borrower, identifier=phone))["proposed"] == "reminder"
+
+
 async def test_a_model_that_fails_on_and_on_is_asked_about_few(service: Api) -> None:
     for _ in range(20):
         await promised(service)
