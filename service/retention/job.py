@@ -35,11 +35,12 @@ from service.forget.entries import FORGOTTEN as BLANK
 from service.hooks import bodies
 from service.intake import envelope
 from service.intake.envelope import internal_id
+from service.intake.table_log import NAME as TABLE_LOG
 from service.intake.table_log import TableLog
 from service.recall import index
 from service.records import BORROWER, JOURNAL
 from service.retention.reading import EXPIRED
-from service.tables import Forgotten, IntakeHead, RetentionRun, table_of
+from service.tables import Forgotten, Intake, IntakeHead, RetentionRun, WriterPartition, table_of
 from statemachine.record import Record, Tombstone
 from statemachine.stamps import Entry, MemoryForgotten, Stamps
 
@@ -53,6 +54,8 @@ ROUNDS: Final = 10_000
 PROSE_PREFIX: Final = "retention"
 
 RUN, FORGOTTEN, HEAD = table_of(RetentionRun), table_of(Forgotten), table_of(IntakeHead)
+
+INTAKE, FENCE = table_of(Intake), table_of(WriterPartition)
 
 log = structlog.get_logger("service.retention")
 
@@ -213,6 +216,7 @@ class Retention:
             )
             if heads:
                 count = await (await TableLog.open(self._parts.database, partitions=heads)).trim(before)
+                count += await self._parts.database.write(partial(_blank_last, before=before))
         return Ended(None, "log", before, count)
 
     async def _index(self, now: datetime) -> None:
@@ -307,6 +311,16 @@ def _old_lines(connection: Connection, tenant: str, before: datetime) -> int:
 
 
 def _purge_lines(connection: Connection, tenant: str, before: datetime) -> int:
+    """A summary that is still due of what is so old is not made any more."""
+    late = (CHAT.c.tenant == tenant, CHAT.c.last_at < before, CHAT.c.try_at.is_not(None))
+    given_up = {
+        "try_at": None,
+        "due_at": None,
+        "summarised": CHAT.c.changes,
+        "prepared": None,
+        "fence": CHAT.c.fence + 1,
+    }
+    connection.execute(update(CHAT).where(*late).values(given_up))
     return chat_claims.purge(connection, tenant, before)
 
 
@@ -328,6 +342,13 @@ def _prose_entry(parts: Parts, owner: str, before: datetime, now: datetime) -> E
     body = MemoryForgotten(event_id=event_id, tombstone=tombstone, type="memory.forgotten")
     stamps = Stamps(borrower_id=owner, digest="", effective_at=now, received_at=now, time_zone="UTC")
     return Entry(body, stamps.changed(digest=envelope.entry_digest(body, stamps, parts.keyed_hash)))
+
+
+def _blank_last(connection: Connection, before: datetime) -> int:
+    """The last merged entry of each partition stays, for a writer to know the log again by whose it is; not its words."""
+    merged = select(FENCE.c.next_offset).where(FENCE.c.log == TABLE_LOG, FENCE.c.partition == INTAKE.c.partition)
+    old = (INTAKE.c.appended_at < before, INTAKE.c.log_offset < merged.scalar_subquery(), INTAKE.c.value != b"")
+    return connection.execute(update(INTAKE).where(*old).values(value=b"")).rowcount
 
 
 def _forgetful(connection: Connection, tenant: str, since: datetime) -> list[str]:
