@@ -27,6 +27,7 @@ from service.routes import (
     permits,
     recall,
     resume,
+    rollout,
     sources,
     summaries,
 )
@@ -92,6 +93,7 @@ def application(parts: Parts) -> Api:
             forget,
             export,
             ops,
+            rollout,
             health,
             hooks,
             docs,

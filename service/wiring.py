@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 from prometheus_client import CollectorRegistry
 
+from service import modes
 from service.chats.chats import Chats
 from service.chats.sweeper import Sweeper
 from service.clock import utc_now
@@ -232,7 +233,7 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         )
         running = asyncio.create_task(writer.run())
         try:
-            async with _swept(parts), _proposed(parts), _hooked(parts, alone=True), _corrected(parts):
+            async with _swept(parts), _proposed(parts), _hooked(parts, alone=True), _corrected(parts), _noted(parts):
                 yield parts
         finally:
             await writer.stop()
@@ -272,6 +273,18 @@ async def _corrected(parts: Parts) -> AsyncIterator[None]:
         for task in late:  # whatever it has in hand is a row that is looked at again
             task.cancel()
         await parts.decisions.close()
+
+
+@contextlib.asynccontextmanager
+async def _noted(parts: Parts) -> AsyncIterator[None]:
+    """Switches of modes are noted within the block."""
+    noting = asyncio.create_task(modes.keep_noting(parts.database, parts.policies, parts.clock))
+    try:
+        yield
+    finally:
+        noting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await noting
 
 
 def _source_reader(settings: Settings) -> SourceReader:
@@ -457,7 +470,7 @@ async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[
                 lambda: float(intake.spools)
             )
             try:
-                async with _hooked(parts), _corrected(parts):
+                async with _hooked(parts), _corrected(parts), _noted(parts):
                     yield parts
             finally:
                 await ends.leave()

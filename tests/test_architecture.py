@@ -307,6 +307,7 @@ GET  /v1/ops/corrections                    list_corrections     ops
 GET  /v1/ops/claims                         list_untraceable_claims ops
 GET  /v1/ops/missing-reports                list_missing_reports ops
 GET  /v1/ops/resumes                        list_resumes         ops
+GET  /v1/ops/rollout                        get_rollout          ops
 GET  /v1/ops/summaries-waiting              list_summaries_waiting ops
 POST /hooks/{channel}/{vendor}/{hook_id}    take_hook            none
 GET  /hooks/{channel}/{vendor}/{hook_id}    greet_hook           none
