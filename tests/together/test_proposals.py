@@ -196,7 +196,7 @@ def test_a_model_that_never_answers_costs_only_who_waits(model: ModelServer, len
     one, other = promised(lender), promised(lender)
     waited = raw(one, wait_ms=1000)
     body = waited.json()
-    assert 0.9 < took(waited) < 3.0
+    assert 0.9 < took(waited) < SILENCE / 3
     assert (body["state"], body["source"], body["fallback"]) == ("confirmation", "position", "timeout")
     at_once = raw(one)
     assert at_once.json()["fallback"] == "not_ready"
@@ -213,7 +213,7 @@ def test_fallbacks_are_counted_as_they_were(model: ModelServer, lender: Tenant) 
     expected += [(SILENCE, "timeout")] * 2 + [(says("PAYMENT"), None), (says("closing"), None)]
     for said, fallback in expected:
         model.decide = lambda _, said=said: said  # type: ignore[misc]
-        assert promised(lender).resume(wait_ms=1000)["fallback"] == fallback
+        assert promised(lender).resume(wait_ms=1000 if fallback else 1500)["fallback"] == fallback
     told = lender.get("/v1/ops/stats")["resumes"]
     assert told == {
         "total": 10,
