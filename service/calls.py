@@ -117,9 +117,9 @@ class Taken:
 
 
 def operations(routers: Iterable[APIRouter]) -> dict[str, DirectRoute]:
-    """The documented calls by operation id."""
-    every = (route for router in routers for route in router.routes)
-    return {route.operation_id: route for route in every if isinstance(route, DirectRoute) and route.operation_id}
+    """The calls that are made with a key, by operation id."""
+    every = (route for router in routers for route in router.routes if isinstance(route, DirectRoute))
+    return {route.operation_id: route for route in every if route.operation_id and hasattr(route.endpoint, "taken")}
 
 
 def taken_by(route: DirectRoute) -> Taken:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from channels.summarise import judged, shown, told
+from channels.voice import starting
 from service import gist, resume
 from service.context import answering, bodies, standing, turns
 from service.mcp import tool
@@ -79,7 +80,7 @@ PLACES: Final[dict[Writer, Registered]] = {
         tuple(Macro("context.txt.j2", name) for name in ("memory", "conversation", "readings")),
     ),
     Writer.BRIEFING: Registered("the narrative", (BRIEFING, CLASSIFIER, MCP), (narrative,)),
-    Writer.PREVIOUS_STEP: Registered("the step just taken", (STEP, VARS, MCP), (previous_step,)),
+    Writer.PREVIOUS_STEP: Registered("the step just taken", (STEP, VARS, MCP), (previous_step, starting.previous_step)),
     Writer.VARS: Registered("variables of a voice platform", (VARS, MCP), (gist.gist_of, resume.worded)),
     Writer.MCP: Registered("names and words of tools; answers are those of the calls", (MCP,), (tool.Tool,)),
     Writer.PROPOSE: Registered(

@@ -11,7 +11,7 @@ from service.calls import operations
 from service.mcp.asking import Asking
 from service.mcp.tool import Tool
 from service.mcp.tools import TOOLS
-from service.routes import borrowers, events, permits, resume
+from service.routes import borrowers, events, health, permits, resume
 from statemachine.volatility import Volatility, tool_volatility
 from tests.service.api import api
 
@@ -45,8 +45,9 @@ def test_no_two_tools_have_one_name_and_no_tool_reads_across_borrowers() -> None
 
 
 def test_a_tool_over_no_operation_is_found_at_the_start() -> None:
-    with pytest.raises(LookupError, match="get_weather"):
-        Asking(Tool(operation="get_weather", title="", description="", reads=True), KNOWN)
+    for operation in ("get_weather", "healthz"):
+        with pytest.raises(LookupError, match=operation):
+            Asking(Tool(operation=operation, title="", description="", reads=True), KNOWN | operations([health.router]))
 
 
 async def test_the_calls_that_tools_stand_for_are_the_applications(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.together.conftest import Borrower, Tenant
 
 Json = dict[str, Any]
 SECRET = "agents-own-secret"
+TOLD_SECONDS = 10
 
 
 def library(name: str) -> Any:
@@ -49,7 +51,11 @@ class Hook:
 
 
 def started(borrower: Borrower, resume_id: str) -> Json:
-    """What ops sees of an answer of resume: where its conversation was granted to start, and where it did."""
-    items = borrower.tenant.get("/v1/ops/resumes", borrower_id=borrower.id)["items"]
-    found: Json = next(item for item in items if item["resume_id"] == resume_id)
-    return found
+    """What ops sees of an answer of resume: where its conversation was granted to start, and where it did, once it is told."""
+    end = time.monotonic() + TOLD_SECONDS
+    while True:
+        items = borrower.tenant.get("/v1/ops/resumes", borrower_id=borrower.id)["items"]
+        found: Json = next(item for item in items if item["resume_id"] == resume_id)
+        if found["entered_state"] is not None or time.monotonic() >= end:
+            return found
+        time.sleep(0.05)

@@ -127,11 +127,12 @@ async def test_the_agent_of_the_state_knows_the_step_before_and_its_report_does_
     assert told_before in json.dumps(talk.context, default=str), "it is there to come back"
     hook = Hook(borrower.tenant, "livekit")
     before = borrower.read()
+    began = {"resume_id": talk.userdata["resume_id"], "entered_state": talk.agent}
     for report in (
         talk.report,
         {**talk.report, "job_id": f"{talk.report['job_id']}-own", "chat_history": talk.context},
     ):
-        assert hook.post(own(borrower, report)) == {"received": 1}
+        assert hook.post(own(borrower, report, **began)) == {"received": 1}
         turns = turns_of(borrower, report["job_id"])
         said = {(turn["speaker"], turn["text"]) for turn in turns}
         assert ("borrower", "haan, theek hai") in said
@@ -140,6 +141,8 @@ async def test_the_agent_of_the_state_knows_the_step_before_and_its_report_does_
     after = borrower.read()
     assert after["history"] == before["history"], "nothing seeded became a promise"
     assert after["facts"] == before["facts"]
+    kept = started(borrower, answer["resume_id"])
+    assert (kept["granted"], kept["entered_state"], kept["ignored"]) == ("confirmation", "confirmation", False)
 
 
 async def test_whoever_is_not_verified_is_asked_who_they_are_and_the_model_knows_no_debt(borrower: Borrower) -> None:
@@ -154,8 +157,7 @@ async def test_whoever_is_not_verified_is_asked_who_they_are_and_the_model_knows
     assert "5000" not in seen
 
 
-def test_where_it_began_is_told_with_the_summary(borrower: Borrower) -> None:
-    """LiveKit's report has no place for it, so the agent's own summary says it; a start elsewhere is seen by ops."""
+def test_a_start_elsewhere_is_seen_by_ops(borrower: Borrower) -> None:
     borrower.verify()
     borrower.says("whatsapp", promise("5000"))
     for entered, ignored in (("confirmation", False), ("opening", True)):
