@@ -13,7 +13,7 @@ from service import audit
 from service.calls import Call, answered, call, routes
 from service.live import without_live
 from service.recall import finding
-from service.recall.notes import PURPOSES
+from service.recall.notes import PURPOSES, Purpose
 from service.routes.borrowers import OfNothing, after, known, readable
 from statemachine.wire import Frozen, Id
 
@@ -50,7 +50,7 @@ class Recall(Frozen):
     """What is looked for, and what for."""
 
     query: Annotated[str, BeforeValidator(_query)]
-    purpose: Annotated[Any, BeforeValidator(_purpose)] = "current"
+    purpose: Annotated[Purpose, BeforeValidator(_purpose)] = "current"
     limit: Annotated[int, BeforeValidator(_hits)] = HITS
     after: Id | None = None
 
