@@ -62,12 +62,12 @@ class Deliveries:
 
     def _saved(self, batch: Batch, item: Item) -> None:
         """As `writer.saving.write` has stored it."""
-        was_aside = item.opened is not None and item.entry.event_id in batch.asides.get(item.tenant, {})
         if item.fault is not None or (isinstance(item.first, Item) and item.first.fault is not None):
-            if not was_aside:
+            if not item.is_listed:
                 self.put_aside("cannot_merge" if item.opened else "unreadable")
             return
         is_internal = item.entry.type in INTERNAL_TYPES
+        was_aside = item.entry.event_id in batch.asides.get(item.tenant, {})
         if item.is_merged:
             channel = getattr(item.entry.body, "channel", None) or ""
             self._entries.labels(item.entry.type, channel).inc()

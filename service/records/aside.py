@@ -65,14 +65,15 @@ _SAME_ASIDE: Final = Prepared(
 )
 
 
-def put_aside(connection: Connection, aside: Aside) -> None:
-    """Lists it; what is listed already, the same body for the same reason, is one item with more attempts."""
+def put_aside(connection: Connection, aside: Aside) -> bool:
+    """Lists it; what is listed already, the same body for the same reason, is one item with more attempts. Whether it is new."""
     if aside.event_id is not None and aside.body_hash is not None:
         same = {"of_tenant": aside.tenant, "of_event": aside.event_id, "of_reason": aside.reason}
         more = {"of_hash": aside.body_hash, "more": aside.attempts, "told": aside.detail}
         if _SAME_ASIDE.run(connection, **same, **more):
-            return
+            return False
     _ADD_ASIDE.run(connection, **{n: getattr(aside, n) for n in _KEPT if n != "status"}, status="open")
+    return True
 
 
 def set_aside_conflict(

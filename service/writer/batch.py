@@ -102,6 +102,8 @@ class Item:
     tries: int = 0
     first: Merged | Item | None = None
     """What it repeats: an entry of the journal, or one before it in the batch."""
+    is_listed: bool = False
+    """Poison that was set aside before, and is tried again."""
     is_echo: bool = False
     """The very delivery that was merged, which the way to the log brought once more; nobody sent it twice."""
     version: int = 0

@@ -44,9 +44,9 @@ def write(
     repeats = []
     for item in batch.items:
         if item.fault is not None:
-            records.put_aside(connection, _aside(item, item.fault))
+            item.is_listed = not records.put_aside(connection, _aside(item, item.fault))
         elif isinstance(item.first, Item) and item.first.fault is not None:
-            records.put_aside(connection, _aside(item, item.first.fault))
+            item.is_listed = not records.put_aside(connection, _aside(item, item.first.fault))
         elif not item.is_conflict and (retried := batch.asides[item.tenant].get(item.entry.event_id)):
             for id_ in retried:
                 records.settle_set_aside(connection, item.tenant, id_, "merged", attempts=1)
