@@ -127,10 +127,13 @@ def judged(status: str, version: str, known: Seen | None) -> Verdict:
 def supersedes(new: Decision, old: Decision, known: Seen | None) -> bool:
     """Whether `new` takes the place of `old`, which nothing but a usable decision on a newer version does.
 
-    The newest known version is newer than any other. While nobody has reported one, a version is newer when it was decided on
-    later. The new one is of the same subject, or names the old one, of the same borrower, in `replaces`.
+    The newest known version (`known`, to the new one) is newer than any other. While nobody has reported one, a version is
+    newer when it was decided on later. The new one is of the same subject, or names the old one in `replaces`; versions of
+    two sources, and decisions about two borrowers, have nothing to do with each other.
     """
-    if new.decision_id == old.decision_id or new.borrower_id != old.borrower_id or new.version == old.version:
+    if new.decision_id == old.decision_id or (new.borrower_id, new.source) != (old.borrower_id, old.source):
+        return False
+    if new.version == old.version:
         return False
     if new.subject != old.subject and old.decision_id not in new.replaces:
         return False

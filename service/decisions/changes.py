@@ -94,6 +94,7 @@ def take(connection: Connection, acting: Acting, body: DecisionTaken, body_hash:
         if supersedes(stored.rule, other.rule, known):
             _replace(connection, acting, other, stored)
     for other in rows.related(connection, stored):
+        known = newest(rows.seen(connection, acting.tenant, other.source, other.entity).values())
         if supersedes(other.rule, stored.rule, known):
             _replace(connection, acting, stored, other)
             break

@@ -255,14 +255,12 @@ def drifted(connection: Connection, limit: int) -> list[Stored]:
             or_(version.c.entity == DECISION.c.entity, version.c.entity == ""),
         )
 
-    order = (tuple_(version.c.observed_at, version.c.reported_at) for version in (later, newest))
-    is_later = select(literal_column("1")).select_from(later).where(is_of(later), next(order) > next(order)).exists()
-    other = (
-        select(literal_column("1"))
-        .select_from(newest)
-        .where(is_of(newest), newest.c.version != DECISION.c.source_version, ~is_later)
-        .exists()
-    )
+    one: ColumnElement[Any] = literal_column("1")
+    order_of_later, order_of_newest = (tuple_(v.c.observed_at, v.c.reported_at) for v in (later, newest))
+    is_later = select(one).select_from(later).where(is_of(later), order_of_later > order_of_newest)
+    is_not_newest = is_later.correlate(DECISION, newest).exists()
+    is_other = newest.c.version != DECISION.c.source_version
+    other = select(one).select_from(newest).where(is_of(newest), is_other, ~is_not_newest).correlate(DECISION).exists()
     wanted = select(*_COLUMNS).where(IS_ACTIVE, other).limit(limit)
     return [Stored(*row) for row in connection.execute(wanted)]
 

@@ -141,6 +141,8 @@ OLD = decision("D-1", "v12", status="stale")
         (decision("D-2", "v14", source="rates"), seen("v14", 1), False),
         (decision("D-2", "v14", kind="plan", replaces=("D-1",)), seen("v14", 1), True),
         (decision("D-2", "v14", kind="plan", replaces=("D-9",)), seen("v14", 1), False),
+        (decision("D-2", "v14", entity="LN-1", replaces=("D-1",)), seen("v14", 1), True),
+        (decision("D-2", "r14", source="rates", replaces=("D-1",)), seen("r14", 1), False),
         (decision("D-2", "v14", borrower_id="B-2", replaces=("D-1",)), seen("v14", 1), False),
     ],
 )

@@ -65,7 +65,9 @@ async def corrections(service: Api, status: str = "") -> list[dict[str, object]]
 
 
 async def count(service: Api, table: object) -> int:
-    return await service.behind.database.read(lambda c: int(c.execute(select(func.count()).select_from(table)).scalar_one()))  # type: ignore[arg-type]
+    return await service.behind.database.read(
+        lambda c: int(c.execute(select(func.count()).select_from(table)).scalar_one())
+    )  # type: ignore[arg-type]
 
 
 # -- AC-61, AC-62, AC-79 -----------------------------------------------------------------------------------------------
@@ -133,7 +135,9 @@ async def test_reported_twice_it_is_corrected_once(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         agents = Agents(service)
         await agents.decide("D-1")
-        told = await asyncio.gather(*(agents.see("v13") for _ in range(8)), *(agents.check("D-1", "v13") for _ in range(8)))
+        told = await asyncio.gather(
+            *(agents.see("v13") for _ in range(8)), *(agents.check("D-1", "v13") for _ in range(8))
+        )
         assert sum(answer.document.get("stale_decisions", 0) for answer in told) <= 1
         assert len(await corrections(service)) == 1
         assert await count(service, rows.CORRECTION) == 1
@@ -145,7 +149,9 @@ async def test_an_entry_that_comes_twice_changes_nothing(tmp_path: Path) -> None
         await agents.decide("D-1")
         await agents.see("v13")
         before, version = await corrections(service), await agents.version()
-        entries = await service.behind.database.read(lambda c: c.exec_driver_sql("SELECT * FROM intake").mappings().all())
+        entries = await service.behind.database.read(
+            lambda c: c.exec_driver_sql("SELECT * FROM intake").mappings().all()
+        )
         again = [e for e in entries if "D-1:v13" in e["event_id"]]
         from service.intake.log import Pending
 

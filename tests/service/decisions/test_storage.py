@@ -1,0 +1,203 @@
+"""Decisions as they are stored, on both databases: each change once, whoever is at it at the same time, and misses named."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from sqlalchemy import Connection
+
+from service.decisions import changes, claims, current, rows
+from service.decisions.bodies import DecisionCheck, DecisionTaken, SourceReport
+from service.decisions.corrections import Means, Measures, NoIndex
+from service.decisions.decisions import Decisions
+from service.decisions.reader import NoReader
+from service.errors import IdConflict, StaleContext
+from service.intake.durable import TableIntake
+from statemachine.decisions import Seen
+from tests.service.conftest import Where
+from tests.service.embedded import POLICIES, SECRETS, TENANT, Embedded, embedded
+
+
+@dataclass
+class Kept:
+    behind: Embedded
+    decisions: Decisions
+
+    def body(self, decision_id: str, version: str = "v12", minutes: float = 60, **own: Any) -> DecisionTaken:
+        told = {"borrower_id": "B-1", "kind": "waiver", "conclusion": "yes", "source": "offers"} | own
+        decided = self.behind.now - timedelta(minutes=minutes)
+        return DecisionTaken.model_validate(
+            told | {"decision_id": decision_id, "source_version": version, "decided_at": decided}
+        )
+
+    async def take(self, decision_id: str, version: str = "v12", minutes: float = 60, **own: Any) -> dict[str, Any]:
+        return (await self.decisions.take(TENANT, "k", self.body(decision_id, version, minutes, **own)))[0]
+
+    async def see(self, version: str, minutes: float = 10, **own: Any) -> int:
+        at = self.behind.now - timedelta(minutes=minutes)
+        told = {"source": "offers", "version": version, "observed_at": at} | own
+        return await self.decisions.report(TENANT, "k", SourceReport.model_validate(told))
+
+    async def look(self, job: Callable[[Connection], Any]) -> Any:
+        return await self.behind.database.read(job)
+
+    async def stored(self, decision_id: str) -> rows.Stored:
+        found: rows.Stored = await self.look(lambda c: rows.decision(c, TENANT, decision_id))
+        return found
+
+    def acting(self) -> changes.Acting:
+        return self.decisions._means.acting(TENANT, "k")
+
+
+@contextlib.asynccontextmanager
+async def kept(where: Where) -> AsyncIterator[Kept]:
+    async with embedded(where()) as behind:
+        intake = TableIntake(behind.log, behind.outcomes, behind.writers[0][0])
+        measures = Measures(CollectorRegistry())
+        means = Means(behind.database, intake, SECRETS, POLICIES, behind.clock, NoReader(), NoIndex(), measures)
+        yield Kept(behind, Decisions(means))
+
+
+async def test_of_many_at_once_one_is_new_and_the_rest_are_the_same_or_a_conflict(where: Where) -> None:
+    async with kept(where) as service:
+        body = service.body("D-1")
+        other = body.model_copy(update={"conclusion": "no"})
+        told = await asyncio.gather(
+            *(service.decisions.take(TENANT, "k", b) for b in [body, other] * 6), return_exceptions=True
+        )
+        new = [answer for answer in told if isinstance(answer, tuple) and answer[1]]
+        assert len(new) == 1
+        assert sum(isinstance(answer, IdConflict) for answer in told) == 6
+
+
+async def test_whoever_notices_at_the_same_time_it_is_corrected_once(where: Where) -> None:
+    async with kept(where) as service:
+        await service.take("D-1")
+        checks = (service.decisions.check(TENANT, "k", "D-1", DecisionCheck(source_version="v13")) for _ in range(6))
+        told = await asyncio.gather(*(service.see("v13") for _ in range(6)), *checks, return_exceptions=True)
+        assert sum(answer for answer in told if isinstance(answer, int)) <= 1
+        assert sum(isinstance(answer, StaleContext) for answer in told) == 6
+        assert not [answer for answer in told if isinstance(answer, Exception) and not isinstance(answer, StaleContext)]
+        assert len(await service.look(lambda c: rows.list_corrections(c, TENANT, None, 10, None))) == 1
+        await service.behind.settled()
+        service.behind.now += timedelta(minutes=5)
+        await service.decisions.corrections.look_after()
+        assert (await service.look(lambda c: rows.pending(c)))[0] == 0
+
+
+async def test_two_who_replace_one_at_once_leave_one_that_did(where: Where) -> None:
+    async with kept(where) as service:
+        await service.take("D-0")
+        await service.see("v13")
+        await asyncio.gather(*(service.take(f"D-{n}", "v13", n) for n in range(1, 6)))
+        old = await service.stored("D-0")
+        assert old.status == "superseded"
+        assert old.superseded_by in {f"D-{n}" for n in range(1, 6)}
+
+
+@pytest.mark.parametrize(
+    ("status", "change", "why"),
+    [
+        ("active", {"decision_id": "D-9"}, "not_found"),
+        ("active", {"source_version": "v11"}, "version_conflict"),
+        ("stale", {}, "already_corrected"),
+        ("superseded", {}, "newer_decision"),
+    ],
+)
+async def test_a_change_that_touches_no_row_is_classified(
+    where: Where, status: str, change: dict[str, str], why: str
+) -> None:
+    async with kept(where) as service:
+        await service.take("D-1")
+        if status != "active":
+            await service.see("v13")
+        if status == "superseded":
+            await service.take("D-2", "v13", 5)
+        expected = replace(await service.stored("D-1"), **change)  # type: ignore[arg-type]
+        acting = service.acting()
+
+        def again(conn: Connection) -> bool:
+            return changes.go_stale(conn, acting, expected, "v14")
+
+        assert await service.behind.database.write(again) is False
+        assert (acting.missed, acting.stale, acting.events) == ([why], [], [])
+        assert (await service.stored("D-1")).status == status
+
+
+async def test_what_rests_on_an_older_version_is_found_and_nothing_else(where: Where) -> None:
+    async with kept(where) as service:
+        for number, entity in enumerate([None, "LN-1", "LN-2"]):
+            await service.take(f"D-{number}", entity=entity)
+        await service.take("D-8", entity="LN-1", source="rates")
+        await service.take("D-9", "v13", entity="LN-2", kind="other")
+
+        def seen(conn: Connection) -> None:
+            at = service.behind.now
+            for entity, version, minutes in (("", "v13", 10), ("LN-1", "v12", 5)):
+                told = Seen(version, at - timedelta(minutes=minutes), at)
+                rows.keep_seen(conn, TENANT, "offers", entity, told, "k", is_new=True)
+
+        await service.behind.database.write(seen)
+        whole = await service.look(lambda c: rows.outdated(c, TENANT, "offers", "", "v13", 10))
+        drifted = await service.look(lambda c: rows.drifted(c, 10))
+        assert {one.decision_id for one in whole} == {one.decision_id for one in drifted} == {"D-0", "D-2"}
+        assert {one.decision_id for one in await service.look(lambda c: current.current_of(c, TENANT, "B-1"))} == {
+            "D-1", "D-8", "D-9",
+        }  # fmt: skip
+        assert await service.look(lambda c: current.is_current(c, TENANT, "B-1", "D-2")) is False
+        assert await service.look(lambda c: current.is_current(c, "others", "B-1", "D-1")) is False
+
+
+async def test_current_ones_are_found_behind_any_number_that_are_not(where: Where) -> None:
+    async with kept(where) as service:
+        await service.take("D-x", "v13", 500, kind="oldest")
+        for number in range(5):
+            await service.take(f"D-{number}", "v12", 100 - number, kind=f"k{number}")
+
+        def seen(conn: Connection) -> None:
+            told = Seen("v13", service.behind.now, service.behind.now)
+            rows.keep_seen(conn, TENANT, "offers", "", told, "k", is_new=True)
+
+        await service.behind.database.write(seen)
+        found = await service.look(lambda c: current.current_of(c, TENANT, "B-1", 2))
+        assert [one.decision_id for one in found] == ["D-x"]
+
+
+async def test_claims_are_noted_traced_and_listed(where: Where) -> None:
+    async with kept(where) as service:
+        claim = {"decision_id": "D-1", "entity": None, "source": "offers", "version": "v12"}
+        carried = claims.Carried(
+            TENANT, "B-1", "e-1", "voice", "c-1", service.behind.now, (claim, dict.fromkeys(claim))
+        )
+        only = claims.Carried(TENANT, "B-1", "e-2", "voice", "c-2", service.behind.now, (claim,))
+        await service.behind.database.write(lambda c: claims.note(c, [carried, only]))
+        assert len((await service.look(lambda c: claims.untraceable(c, TENANT, 10, None))).items) == 3
+        await service.take("D-1")
+        assert len((await service.look(lambda c: claims.untraceable(c, TENANT, 10, None))).items) == 1
+        assert await service.look(lambda c: claims.trusted(c, TENANT, ["e-1", "e-2", "e-3"])) == {"e-2"}
+        await service.see("v13")
+        assert await service.look(lambda c: claims.trusted(c, TENANT, ["e-1", "e-2"])) == frozenset()
+
+
+async def test_a_rebuild_gives_the_same_records_and_versions(where: Where) -> None:
+    from service.rebuild import rebuild
+
+    async with kept(where) as service:
+        await service.take("D-1")
+        await service.see("v13")
+        await service.take("D-2", "v13", 5)
+        await service.behind.settled()
+        before = await service.behind.all_rows()
+        assert await service.behind.version("B-1") == 4  # taken, stale, taken, superseded
+        await service.behind.stop_writing()
+        found = await rebuild(
+            service.behind.database, SECRETS, POLICIES, service.behind.clock, lambda done, total: None
+        )
+        assert (found.changed, await service.behind.all_rows()) == (0, before)
