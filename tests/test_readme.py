@@ -128,10 +128,10 @@ async def test_the_calls_are_taken_as_they_stand_one_after_the_other(tmp_path: P
 
 async def test_the_paths_that_are_named_are_answered(tmp_path: Path) -> None:
     named = set(re.findall(r"`(/[a-z]+)`", README))
-    assert named == {"/docs", "/healthz", "/readyz", "/metrics", "/mcp"}
+    assert named == {"/docs", "/healthz", "/readyz", "/metrics", "/mcp", "/ops"}
     async with api(tmp_path) as service:
         for path in named - {"/mcp"}:
-            answer = await service.client.get(path, headers={"Authorization": ""})
+            answer = await service.client.get(path, headers={"Authorization": ""}, follow_redirects=True)
             assert answer.status_code == 200, path
         assert (await service.client.post("/mcp", headers={"Authorization": ""})).status_code == 401
 
