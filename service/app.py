@@ -28,6 +28,7 @@ from service.routes import (
     recall,
     resume,
     rollout,
+    screening,
     sources,
     summaries,
 )
@@ -91,6 +92,7 @@ def application(parts: Parts) -> Api:
             sources,
             recall,
             forget,
+            screening,
             export,
             ops,
             rollout,
