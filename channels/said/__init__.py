@@ -75,8 +75,9 @@ def amount(text: str) -> SaidAmount | None:
 def due_date(text: str, said_at: datetime, zone: str) -> SaidDate | None:
     """The day on which the speaker will pay, seen from the local day of `said_at` in the IANA `zone`, looking ahead.
 
-    None if no such day was said: also for a day in the past tense, for the day on which the speaker's own income comes,
-    and for an open end ("after the 25th"). Raises ValueError if `said_at` is naive.
+    None if no such day was said: also for a day in the past tense, for an open end ("after the 25th"), and for the day on
+    which the speaker's own income comes, unless the promise takes it up: "salary 25 ko aayegi, tab de dungi". Raises
+    ValueError if `said_at` is naive.
     """
     today = _local_day(said_at, zone)
     line = read_days(text)
@@ -155,7 +156,16 @@ def _due(line: Line, today: date, said_at: datetime, zone: str) -> SaidDate | No
     found = _found(line, today, AHEAD, _NOT_DONE) + _delayed(line, said_at, zone)
     if not found and line.end_of_day:
         return SaidDate(today, (), False)
-    return _settled(found, earliest=today)
+    return _settled(found or _taken_up(line, today), earliest=today)
+
+
+def _taken_up(line: Line, today: date) -> list[Days]:
+    """The day on which the income comes, where the promise is for "then"."""
+    if not line.days:
+        return []
+    verbs = Verbs(line)
+    found = _found(line, today, AHEAD, (Tense.ARRIVAL,), verbs=verbs)
+    return found if found and verbs.takes_up_a_day(line.days[-1].after) else []
 
 
 def _found(

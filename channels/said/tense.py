@@ -97,6 +97,19 @@ class Verbs:
             return False
         return any(map(self._offer, range(self._length)))
 
+    def takes_up_a_day(self, after: int) -> bool:
+        """Whether payment is promised for the day that was named before the item `after`: "..., tab de dungi"."""
+        end = min(self._length, after + FARTHEST_VERB_ITEMS)
+        return any(map(self._points_back, range(after, end))) and self.promise_payment()
+
+    def _points_back(self, place: int) -> bool:
+        word, follower = self._texts[place : place + 2]
+        if word in words.ON_THAT_DAY:
+            return True
+        if word in words.THAT_DAY:
+            return follower in words.DAY
+        return word in words.THEN and (follower == NOTHING or follower in words.SENTENCE_ENDS)
+
     def _offer(self, place: int) -> bool:
         before = self._recent(place, NEGATION_REACH_ITEMS)
         if not (words.ADDRESSED | words.TALK | words.NOT_PAYING).isdisjoint(before):

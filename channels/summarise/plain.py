@@ -2,8 +2,9 @@
 
 Sentence by sentence of the borrower's own turns:
 
-    promise   an outright undertaking to pay, in the first person, with a sum or a day; a later one takes its place, a later
-              refusal takes it back, and a bare "5000" or "25 ko" that answers our question fills what it left open
+    promise   an outright undertaking to pay, in the first person, with a sum or a day, or nothing but a sum and its last
+              day ("5000 25 tarikh tak"); a later one takes its place, a later refusal takes it back, and a bare "5000" or
+              "25 ko" that answers our question fills what it left open
     claim     "27 ko bhar diya": payment in the past tense
     callback  a time at which they ask to be called
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -32,6 +33,7 @@ QUOTE_WORDS: Final = 28
 QUOTES: Final = 6
 PROMISED, PAID = "PTP", "PAID_CLAIMED"
 CALLING: Final = frozenset(w.words_of("call callback phone fon ring baat contact कॉल फोन फ़ोन बात"))
+DEADLINES: Final = frozenset(w.words_of("tak by till until before तक"))
 ASKING_FOR_TERMS: Final = frozenset(
     w.words_of("pay payment kab when date amount kitna kitne how much emi bhar de denge भुगतान पेमेंट कब कितना")
 )
@@ -63,7 +65,8 @@ def plain(said: Sequence[Said], channel: Channel, ended_at: datetime, zone: str)
     """The draft of a conversation in writing that ended then; `said` in its order, without what was fed into it."""
     sentences = list(_sentences(said))
     found = _Found()
-    for sentence in sentences:
+    for before, written in zip((None, *sentences), sentences, strict=False):
+        sentence = _with_its_day(written, before, zone)
         if not instructs(sentence.text) and len(sentence.text) <= QUOTE_CHARACTERS:
             _read(sentence, said, found, zone)
     commitment = _commitment(found, ended_at, zone)
@@ -99,6 +102,17 @@ def _sentences(said: Sequence[Said]) -> Iterator[_Sentence]:
                 place += 1
 
 
+def _with_its_day(sentence: _Sentence, before: _Sentence | None, zone: str) -> _Sentence:
+    """With the sentence before it in its turn, when only both name the day: "Salary 25 ko aayegi. 5000 tab de dungi."."""
+    if before is None or before.turn != sentence.turn or not words.promises(sentence.text):
+        return sentence
+    both, at = f"{before.text} {sentence.text}", sentence.said.at
+    if any(words.due_date(text, at, zone) is not None for text in (before.text, sentence.text)):
+        return sentence
+    day = words.due_date(both, at, zone)
+    return sentence if day is None or day.value is None else replace(sentence, text=both)
+
+
 # -- what was promised, claimed and asked for -----------------------------------------------------------------------------
 
 
@@ -107,7 +121,7 @@ def _read(sentence: _Sentence, said: Sequence[Said], found: _Found, zone: str) -
     text, at = sentence.text, sentence.said.at
     if sentence.said.disposition == PAID or words.in_past_tense(text):
         found.claim = sentence
-    elif sentence.said.disposition == PROMISED or words.promises(text):
+    elif sentence.said.disposition == PROMISED or words.promises(text) or _terms_alone(text, at, zone):
         _promise(sentence, found, zone)
     elif found.quote is not None and _takes_back(text):
         found.amount = found.due = found.quote = None
@@ -172,11 +186,23 @@ def _takes_back(text: str) -> bool:
     return refused or w.TAKE_BACKS.in_(told)
 
 
+def _only_terms(text: str) -> bool:
+    told = w.words_of(text)
+    return "?" not in text and all(word in w.TERM_WORDS or word in w.ASSURANCES or word[0].isdigit() for word in told)
+
+
+def _terms_alone(text: str, at: datetime, zone: str) -> bool:
+    """Nothing but one sum and the last day for it: "12,500 28 tarikh tak". Without a last day it may be what is due."""
+    if not _only_terms(text) or DEADLINES.isdisjoint(w.words_of(text)):
+        return False
+    amount, due = words.amount(text), words.due_date(text, at, zone)
+    return amount is not None and amount.value is not None and due is not None and due.value is not None
+
+
 def _answers_for_terms(sentence: _Sentence, said: Sequence[Said], zone: str) -> bool:
     """Nothing but a sum or a day, said to our question for them: "kab tak?" "25 ko"."""
     text = sentence.text
-    told = w.words_of(text)
-    if "?" in text or not all(word in w.TERM_WORDS or word in w.ASSURANCES or word[0].isdigit() for word in told):
+    if not _only_terms(text):
         return False
     if words.amount(text) is None and words.due_date(text, sentence.said.at, zone) is None:
         return False

@@ -104,6 +104,13 @@ AHEAD = {
         "is mahine ki EMI 5 ko dunga": "2026-02-05",
         "salary 7 ko aayegi, 8 ko dunga": "2026-02-08",
     },
+    "the day of an income that the promise takes up": {
+        "salary aayegi 30 ko tab dunga": "2026-01-30",
+        "Salary 25 ko aayegi. 12,500 tab de dungi.": "2026-02-25",
+        "pagar 7 ko milegi, usi din kar dunga": "2026-02-07",
+        "My salary comes on the 5th. I will pay 5000 then.": "2026-02-05",
+        "सैलरी 25 को आएगी, तब दे दूँगी": "2026-02-25",
+    },
 }  # fmt: skip
 
 
@@ -161,7 +168,9 @@ def test_a_range_or_an_unclear_day_keeps_its_candidates(text: str, candidates: t
         "kal diya tha", "27 ko bhar diya", "yesterday", "last Friday", "3 days ago", "already paid on 25 Jan",
         "05-01-2020",
         "is mahine ki 5 ko", "I lost my job in March",
-        "25 ke baad", "after 25th", "Friday ke baad", "salary 7 ko aati hai", "salary aayegi 30 ko tab dunga",
+        "25 ke baad", "after 25th", "Friday ke baad", "salary 7 ko aati hai", "salary 7 ko aayegi tab dekhenge",
+        "salary 25 ko aayegi lekin tab nahi de paungi", "bhai ki salary 25 ko aayegi tab dunga", "tab 5000 de dungi",
+        "salary comes on the 25th, then I will see",
         "when my salary comes on the 7th I will pay", "kal nahi de paunga", "not on Friday",
         "aajkal paisa nahi hai", "aaj kal problem hai", "I sat there", "sun lo bhai", "I may pay", "mar gaya",
         "Ravi ko bol do",

@@ -81,6 +81,27 @@ def test_bare_terms_promise_only_as_answers_to_our_question() -> None:
     assert plain(turns("agent: hello", "borrower: 25 ko"), WHATSAPP, NOON, ZONE).commitment is None
 
 
+@pytest.mark.parametrize("text", ["12,500 28 tarikh tak.", "5000 by Monday", "₹5,000 25 तारीख तक पक्का"])
+def test_a_sum_with_its_last_day_and_nothing_else_is_a_promise(text: str) -> None:
+    draft = plain(turns(f"borrower: Salary 28 ko aayegi. {text}"), WHATSAPP, NOON, ZONE)
+    assert draft.commitment is not None
+    assert draft.commitment.quote == text
+
+
+@pytest.mark.parametrize("text", ["5000 25 tarikh tak?", "5000 on the 25th", "EMI 5000 25 tarikh tak", "25 tarikh tak"])
+def test_a_question_a_due_and_half_of_it_are_none(text: str) -> None:
+    assert plain(turns(f"borrower: {text}"), WHATSAPP, NOON, ZONE).commitment is None
+
+
+def test_a_promise_for_the_day_named_just_before_is_quoted_with_it() -> None:
+    draft = plain(turns("borrower: Salary 25 ko aayegi. 12,500 tab de dungi."), WHATSAPP, NOON, ZONE)
+    assert draft.commitment is not None
+    assert draft.commitment.quote == "Salary 25 ko aayegi. 12,500 tab de dungi."
+    apart = plain(turns("borrower: Salary 25 ko aayegi.", "borrower: 12,500 tab de dungi."), WHATSAPP, NOON, ZONE)
+    assert apart.commitment is not None
+    assert apart.commitment.quote == "12,500 tab de dungi."
+
+
 def test_a_refusal_takes_the_promise_back_and_a_later_one_takes_its_place() -> None:
     refused = plain(turns("borrower: kal 5000 dunga", "borrower: nahi ho payega, nahi dunga"), WHATSAPP, NOON, ZONE)
     assert refused.commitment is None

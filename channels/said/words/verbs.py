@@ -110,3 +110,9 @@ CLAIM_WORDS = GAVE | GAVE_AFTER_STEM
 
 SENTENCE_ENDS = frozenset(".;?!\n")
 CLAUSE_ENDS = SENTENCE_ENDS | {","} | spellings("lekin but magar लेकिन मगर then phir fir tab फिर तब")
+
+# A promise that takes up the day named before it: "salary 25 ko aayegi, tab de dungi". English "then" also says only what
+# comes next, so it counts where its sentence ends on it.
+ON_THAT_DAY = spellings("tab tabhi तब तभी")
+THEN = spellings("then")
+THAT_DAY = spellings("us usi same उस उसी")
