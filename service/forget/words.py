@@ -21,6 +21,8 @@ from statemachine.words import folded
 TERMS_OF_ONE: Final = 64
 """Of one fact; the first."""
 SHORTEST_CHARACTERS: Final = 3
+SHORTEST_BESIDE_DIGITS: Final = 4
+"""Of "7th" and "6pm" the letters say nothing."""
 SHORTEST_NUMBER_DIGITS: Final = 6
 """A shorter number is a day, a time or an amount, and stands in other texts too."""
 
@@ -55,8 +57,9 @@ def telling_words(text: str) -> list[str]:
         if word.isdigit():
             tells = len(word) >= SHORTEST_NUMBER_DIGITS
         else:
-            has_digit = any(c.isdigit() for c in word)
-            tells = len(word) >= SHORTEST_CHARACTERS and not has_digit and keys.exact not in _common()
+            letters = sum(not c.isdigit() for c in word)
+            shortest = SHORTEST_CHARACTERS if letters == len(word) else SHORTEST_BESIDE_DIGITS
+            tells = letters >= shortest and keys.exact not in _common()
         if tells:
             found.append(word)
     return found
