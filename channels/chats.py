@@ -79,6 +79,13 @@ class Said:
 
 
 MEDIA: Final = {"audio": "a voice note", "image": "a picture", "video": "a video", "document": "a document"}
+VOICE_NOTE: Final = f"[{MEDIA['audio']}]"
+
+
+def modality_of(said: Sequence[Said]) -> Literal["speech", "text"]:
+    """`speech` where the borrower sent nothing but voice notes: modality is the conversation's, not its hook's (DESIGN 1)."""
+    theirs = [turn.text for turn in said if turn.speaker == "borrower"]
+    return "speech" if theirs and all(text == VOICE_NOTE for text in theirs) else "text"
 
 
 def line_of(message: ChatMessage) -> Line:

@@ -28,7 +28,7 @@ import structlog
 from sqlalchemy import Connection
 
 from channels import CHANNELS
-from channels.chats import Said, said_in, within
+from channels.chats import Said, modality_of, said_in, within
 from service import records
 from service.chats import claims
 from service.chats.claims import Claimed, Stored
@@ -356,7 +356,7 @@ def _summary(look: Look, said: Sequence[Said], made: Summarised) -> Summary:
         **named,
         identifier=Identifier(**identifier) if identifier else None,
         channel=chat.channel,  # type: ignore[arg-type]  # as the table holds it
-        modality="text",
+        modality=modality_of(said),
         direction=(None if not said else "inbound" if said[0].speaker == "borrower" else "outbound"),
         conversation_id=chat.conversation_id,
         revision=look.revision + 1,

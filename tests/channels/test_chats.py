@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.chats import Line, Said, line_of, over_at, posted_line, said_in, within
+from channels.chats import VOICE_NOTE, Line, Said, line_of, modality_of, over_at, posted_line, said_in, within
 from channels.messages import ChatMessage
 from statemachine.entries import ConversationMessage
 
@@ -129,6 +129,15 @@ def test_a_posted_line_edits_by_what_it_replaces_and_revokes_what_it_names() -> 
 def test_a_messengers_message_is_a_line(kind: str, media: str | None, text: str, told: str) -> None:
     message = ChatMessage("meta", "whatsapp", "m-1", "borrower", text, NOON, kind=kind, media=media)  # type: ignore[arg-type]
     assert (line_of(message).text, line_of(message).kind) == (told, "said")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "modality"),
+    [([VOICE_NOTE], "speech"), ([VOICE_NOTE, VOICE_NOTE], "speech"), ([VOICE_NOTE, "haan"], "text"), ([], "text")],
+)
+def test_only_a_chat_of_voice_notes_is_speech(theirs: list[str], modality: str) -> None:
+    said = [Said("agent", "When?", NOON), *(Said("borrower", text, NOON) for text in theirs)]
+    assert modality_of(said) == modality
 
 
 def test_a_chat_is_over_when_it_ended_or_has_been_quiet() -> None:
