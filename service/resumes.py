@@ -308,5 +308,5 @@ def shadow(conn: Connection, tenant: str, start: datetime, end: datetime) -> lis
 
 GROUPS_LISTED: Final = 50
 NO_STATE: Final = "none"
-_SHADOW: Final = and_(RESUME.c.mode == "shadow", RESUME.c.position.is_not(None))
+_SHADOW: Final = and_(RESUME.c.mode == literal_column("'shadow'"), RESUME.c.position.is_not(None))
 _DIFFERS: Final = and_(_SHADOW, func.coalesce(RESUME.c.granted, "") != COLD.state)

@@ -576,6 +576,14 @@ class Resume(_Rows, table=True):
             sqlite_where=text("refusals != '[]'"),
             postgresql_where=text("refusals != '[]'"),
         ),
+        Index(
+            "resume_shadow",
+            "tenant",
+            "at",
+            "resume_id",
+            sqlite_where=text("mode = 'shadow'"),
+            postgresql_where=text("mode = 'shadow'"),
+        ),
         Index("resume_fallback", "tenant", "fallback", "at", "resume_id"),
     )
 

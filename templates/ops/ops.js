@@ -2,6 +2,8 @@
 // When it cannot, it says since when the page is old. Without this script a page still does all that it does.
 (() => {
   "use strict";
+  document.querySelector(".rooms [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   const seconds = Number(document.body.dataset.refresh);
   if (!seconds) return;
   let since = null;

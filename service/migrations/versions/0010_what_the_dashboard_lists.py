@@ -30,6 +30,7 @@ def upgrade() -> None:
     _partial("journal_broken", "journal", ["tenant", "received_at", "event_id"], "type = 'promise.broken'")
     _partial("resume_ignored", "resume", ["tenant", "at", "resume_id"], "ignored", "ignored = 1")
     _partial("resume_refused", "resume", ["tenant", "at", "resume_id"], "refusals != '[]'")
+    _partial("resume_shadow", "resume", ["tenant", "at", "resume_id"], "mode = 'shadow'")
     op.create_index("resume_fallback", "resume", ["tenant", "fallback", "at", "resume_id"])
     op.create_table(
         "callback",
@@ -57,7 +58,7 @@ def downgrade() -> None:
     op.create_index("audit_time", "audit", ["tenant", "at"])
     op.drop_table("callback")
     op.drop_index("journal_broken", table_name="journal")
-    for name in ("resume_ignored", "resume_refused", "resume_fallback"):
+    for name in ("resume_ignored", "resume_refused", "resume_shadow", "resume_fallback"):
         op.drop_index(name, table_name="resume")
     for name in ("journey_held", *LISTED):
         op.drop_index(name, table_name="journey")
