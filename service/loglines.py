@@ -2,6 +2,9 @@
 
 A line by itself costs a system call, and a busy service says thousands of them a second. So what is said during one turn of
 the event loop is written at its end. What is said elsewhere, in a thread or without a loop, is written at once.
+
+What other packages say is told from warnings on, whatever the level: at their finest they repeat requests, and with them what a
+borrower said. Of a warning the template is told and not what was put into it, of an exception its type and not its message.
 """
 
 from __future__ import annotations
@@ -13,18 +16,20 @@ import logging
 import sys
 import threading
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final
 
 import msgspec
 import structlog
 
 LINES_LIMIT: Final = 256  # kept at most; then they are written, however long the turn still takes
+TEMPLATE_CHARACTERS: Final = 200
 
 
 def log_to_stderr(level: str) -> None:
-    """What this process says from now on, from this level on. Lines of other packages come as they are."""
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(message)s")
+    """What this process says from now on, from this level on."""
     lines = Lines(sys.stderr.buffer)
+    logging.basicConfig(level=max(logging.WARNING, logging.getLevelName(level)), handlers=[Others(lines)], force=True)
     atexit.register(lines.write)
     structlog.configure(
         processors=[
@@ -76,6 +81,27 @@ class Lines:
                 self._out.flush()
             except (OSError, ValueError):  # the reader is gone, or the stream is closed
                 return
+
+
+class Others(logging.Handler):
+    """Lines of other packages, in our form and without a value of theirs."""
+
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        template = record.msg.partition("\n")[0] if isinstance(record.msg, str) else type(record.msg).__name__
+        said = {
+            "event": "library",
+            "library": record.name,
+            "says": template[:TEMPLATE_CHARACTERS],
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        }
+        if record.exc_info is not None and record.exc_info[0] is not None:
+            said["fault"] = record.exc_info[0].__name__
+        self._lines.add(rendered(None, "", said))
 
 
 class _Logger:

@@ -3,11 +3,12 @@
 import asyncio
 import io
 import json
+import logging
 import threading
 
 import pytest
 
-from service.loglines import LINES_LIMIT, Lines, rendered
+from service.loglines import LINES_LIMIT, Lines, Others, rendered
 
 
 class Out(io.BytesIO):
@@ -98,3 +99,27 @@ def test_whatever_is_said_is_one_line_of_json(value: object, said: object) -> No
     line = rendered(None, "info", {"event": "request", "value": value})
     assert b"\n" not in line
     assert json.loads(line) == {"event": "request", "value": said}
+
+
+def test_of_what_other_packages_say_no_value_is_told() -> None:
+    out = Out()
+    logger = logging.Logger("a.library")
+    logger.addHandler(Others(Lines(out)))
+    logger.warning("%s cannot be reached by %s", "9000000012", "Asha")
+    logger.error(ValueError("Asha said"))
+    logger.error("a task failed\nfuture: <Task exception=ValueError('Asha said')>")
+    try:
+        raise ValueError("Asha said")
+    except ValueError:
+        logger.exception("it failed: %s", "Asha")
+    said = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert b"Asha" not in out.getvalue()
+    assert [line["says"] for line in said] == [
+        "%s cannot be reached by %s",
+        "ValueError",
+        "a task failed",
+        "it failed: %s",
+    ]
+    assert [line.get("fault") for line in said] == [None, None, None, "ValueError"]
+    assert {line["event"] for line in said} == {"library"}
+    assert all({"library", "level", "timestamp"} <= line.keys() for line in said)
