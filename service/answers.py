@@ -150,6 +150,49 @@ class Permit(_Told):
     expires_at: datetime
 
 
+class CorrectionTold(_Told):
+    """`layers`: by name, when each answered; null while it has not."""
+
+    correction_id: str
+    status: str
+    layers: dict[str, datetime | None]
+
+
+class DecisionTold(_Told):
+    decision_id: str
+    borrower_id: str
+    kind: str
+    conclusion: str
+    source: str
+    source_version: str
+    entity: str | None
+    decided_at: datetime
+    agent: str | None
+    execution_id: str | None
+    replaces: str | list[str] | None
+    status: str
+    reason: str | None
+    stale_at: datetime | None
+    observed_version: str | None
+    superseded_by: str | None
+    correction: CorrectionTold | None
+
+
+class DecisionsTold(_Told):
+    items: list[DecisionTold]
+    next_cursor: str | None
+
+
+class SourceTold(_Told):
+    """`stale_decisions`: how many this report made stale."""
+
+    source: str
+    entity: str | None
+    version: str
+    observed_at: datetime
+    stale_decisions: int
+
+
 ANSWERS: Final[Mapping[str, tuple[type[BaseModel], tuple[int, ...]]]] = MappingProxyType(
     {
         "post_summary": (Written, (200, 202)),
@@ -161,6 +204,10 @@ ANSWERS: Final[Mapping[str, tuple[type[BaseModel], tuple[int, ...]]]] = MappingP
         "get_facts": (Facts, (200,)),
         "get_flags": (FlagsTold, (200,)),
         "take_permit": (Permit, (200, 201)),
+        "take_decision": (DecisionTold, (200, 201)),
+        "check_decision": (DecisionTold, (200,)),
+        "get_decisions": (DecisionsTold, (200,)),
+        "report_source": (SourceTold, (200,)),
     }
 )
 """By operation id: what is answered, and with which statuses."""
