@@ -213,6 +213,10 @@ class Filter:
     agent: str | None = None
     differs: bool | None = None
     """Whether shadow would have granted another start than the cold one that was handed out."""
+    as_proposed: bool = False
+    """Only those that were granted what was proposed."""
+    degraded: bool = False
+    """Only those that were answered without the memory."""
 
 
 def page(
@@ -233,6 +237,10 @@ def page(
         where.append(RESUME.c.channel == wanted.channel)
     if wanted.agent is not None:
         where.append(RESUME.c.agent == wanted.agent)
+    if wanted.as_proposed:
+        where.append(RESUME.c.source == literal_column("'classifier'"))
+    if wanted.degraded:
+        where.append(RESUME.c.degraded == true())
     if wanted.differs is not None:
         where.append(_DIFFERS if wanted.differs else and_(_SHADOW, not_(_DIFFERS)))
     if before is not None:

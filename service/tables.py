@@ -584,6 +584,22 @@ class Resume(_Rows, table=True):
             sqlite_where=text("mode = 'shadow'"),
             postgresql_where=text("mode = 'shadow'"),
         ),
+        Index(
+            "resume_as_proposed",
+            "tenant",
+            "at",
+            "resume_id",
+            sqlite_where=text("source = 'classifier'"),
+            postgresql_where=text("source = 'classifier'"),
+        ),
+        Index(
+            "resume_degraded",
+            "tenant",
+            "at",
+            "resume_id",
+            sqlite_where=text("degraded = 1"),
+            postgresql_where=text("degraded"),
+        ),
         Index("resume_fallback", "tenant", "fallback", "at", "resume_id"),
     )
 

@@ -132,7 +132,14 @@ class PastResumes(Page):
 async def past_resumes(visit: Visit) -> Response:
     wanted, tenant, day = visit.query(OfResumes), visit.tenant, today(visit)
     only = resumes.Filter(
-        wanted.borrower_id, wanted.rule, wanted.fallback, wanted.ignored, channel=wanted.channel, agent=wanted.agent
+        wanted.borrower_id,
+        wanted.rule,
+        wanted.fallback,
+        wanted.ignored,
+        channel=wanted.channel,
+        agent=wanted.agent,
+        as_proposed=wanted.as_proposed is True,
+        degraded=wanted.degraded is True,
     )
     await visit.parts.resumes.flush()
 

@@ -75,6 +75,8 @@ class OfResumes(OfPage):
     borrower_id: Id | None = None
     channel: Channel | None = None
     agent: Name | None = None
+    as_proposed: Yes | None = None
+    degraded: Yes | None = None
     rule: Id | None = None
     fallback: Id | None = None
     ignored: Yes | None = None

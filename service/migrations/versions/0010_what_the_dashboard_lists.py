@@ -31,6 +31,8 @@ def upgrade() -> None:
     _partial("resume_ignored", "resume", ["tenant", "at", "resume_id"], "ignored", "ignored = 1")
     _partial("resume_refused", "resume", ["tenant", "at", "resume_id"], "refusals != '[]'")
     _partial("resume_shadow", "resume", ["tenant", "at", "resume_id"], "mode = 'shadow'")
+    _partial("resume_as_proposed", "resume", ["tenant", "at", "resume_id"], "source = 'classifier'")
+    _partial("resume_degraded", "resume", ["tenant", "at", "resume_id"], "degraded", "degraded = 1")
     op.create_index("resume_fallback", "resume", ["tenant", "fallback", "at", "resume_id"])
     op.create_table(
         "callback",
@@ -58,8 +60,8 @@ def downgrade() -> None:
     op.create_index("audit_time", "audit", ["tenant", "at"])
     op.drop_table("callback")
     op.drop_index("journal_broken", table_name="journal")
-    for name in ("resume_ignored", "resume_refused", "resume_shadow", "resume_fallback"):
-        op.drop_index(name, table_name="resume")
+    for name in ("ignored", "refused", "shadow", "as_proposed", "degraded", "fallback"):
+        op.drop_index(f"resume_{name}", table_name="resume")
     for name in ("journey_held", *LISTED):
         op.drop_index(name, table_name="journey")
     op.drop_column("journey", "last_channel")

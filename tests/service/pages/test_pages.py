@@ -58,7 +58,9 @@ async def test_fallbacks_and_refusals_are_counted_and_lead_to_their_cases(staged
         page = await browser.get("/ops")
         links = re.findall(r'href="(/ops/resumes\?[^"]+)".*?<span class="bar-count">(\d+)', page, re.DOTALL)
         assert ("/ops/resumes?rule=unknown_state", "1") in links
-        for link, count in links:
+        as_proposed = re.search(r'href="(/ops/resumes\?as_proposed=true)">(\d+)', page)
+        assert as_proposed is not None
+        for link, count in (*links, as_proposed.groups()):
             rows = (await browser.get(link)).split("<tbody>")[1].count("<tr>")
             assert rows == int(count), link
 
