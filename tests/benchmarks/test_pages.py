@@ -40,7 +40,8 @@ PLACES = (
     "/ops/borrowers?hold=dispute", "/ops/borrowers?last_channel=whatsapp", "/ops/borrowers?overdue=true",
     "/ops/borrowers?promise_due_from=2026-11-21&promise_due_to=2026-11-22", f"/ops/borrowers/{ONE}",
     "/ops/promises", "/ops/promises?show=week", "/ops/promises?show=overdue", "/ops/promises?show=broken", "/ops/callbacks",
-    "/ops/conversations", "/ops/resumes", "/ops/resumes?ignored=true", "/ops/resumes?as_proposed=true", "/ops/resumes?degraded=true", "/ops/resumes?rule=too_far_ahead",
+    "/ops/conversations", "/ops/resumes", "/ops/resumes?ignored=true", "/ops/resumes?as_proposed=true",
+    "/ops/resumes?degraded=true", "/ops/resumes?rule=too_far_ahead",
     "/ops/resumes?fallback=timeout", f"/ops/resumes?borrower_id={ONE}", "/ops/set-aside?status=open", "/ops/missing-reports",
     "/ops/chats", "/ops/shadow", "/ops/corrections", "/ops/hooks", "/ops/system", "/ops/audit", f"/ops/audit?borrower_id={ONE}",
 )  # fmt: skip
@@ -168,11 +169,14 @@ async def test_a_page_costs_the_same_however_many_borrowers_there_are(tmp_path: 
         (tmp_path / name).mkdir()
     async with room(tmp_path / "few", FEW) as few, room(tmp_path / "many", MANY) as many:
         for path in PLACES:
-            await cost(few, path), await cost(many, path)
+            await cost(few, path)
+            first = await cost(many, path)
             pairs = [(await cost(few, path), await cost(many, path)) for _ in range(LOADS)]
             small, large = (statistics.mean(sorted(side)[:-1]) for side in zip(*pairs, strict=True))
             ratio = max(large, FLOOR_SECONDS) / max(small, FLOOR_SECONDS)
-            sys.stdout.write(f"{path:75} {1000 * small:7.1f} ms {1000 * large:7.1f} ms  {ratio:5.2f}\n")
+            sys.stdout.write(
+                f"{path:75} {1000 * small:7.1f} ms {1000 * large:7.1f} ms  {ratio:5.2f}  first {1000 * first:7.1f}\n"
+            )
             if ratio > RATIO_LIMIT:
                 slow.append((path, round(ratio, 1)))
     assert slow == []
