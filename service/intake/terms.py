@@ -181,6 +181,10 @@ def _amount(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Amount:
         stated = None
     spoken = _sensible(words)
     if not spoken:
+        if said_so.amount is None and said_so.amount_said and said.numbers(said_so.amount_said):
+            anchor.warnings.add(
+                "amount_withheld", f"{at}_said", "the words name no sum above zero, at most 1,000,000,000"
+            )
         return _Amount(stated, (), currency if stated is not None else None)
     if stated is None:
         if len(spoken) > 1:
@@ -231,6 +235,9 @@ def _due_date(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Date:
     own_words = said.due_date(said_so.due_date_said, anchor.ended_at, anchor.zone) if said_so.due_date_said else None
     words = own_words or (said.due_date(said_so.quote, anchor.ended_at, anchor.zone) if said_so.quote else None)
     if words is None:
+        days = _dates(said_so.due_date_said or "", anchor) if said_so.due_date is None else ()
+        if days and max(days) < anchor.day:
+            anchor.warnings.add("due_date_withheld", f"{at}_said", "the words name a day before the conversation")
         return _Date(stated, ())
     if words.impossible:
         code = "due_date_contradicts" if stated else "due_date_ambiguous"

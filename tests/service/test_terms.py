@@ -78,6 +78,24 @@ def test_an_implausible_due_date_is_withheld(day: str) -> None:
     assert codes == {"due_date_withheld": "commitment.due_date"}
 
 
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        ({"amount_said": "-500"}, {"amount_withheld": "commitment.amount_said"}),
+        ({"amount_said": "₹0"}, {"amount_withheld": "commitment.amount_said"}),
+        ({"amount_said": "5000 crore"}, {"amount_withheld": "commitment.amount_said"}),
+        ({"amount_said": "kuch paisa"}, {}),
+        ({"due_date_said": "20 January 2020"}, {"due_date_withheld": "commitment.due_date_said"}),
+        ({"due_date_said": "yesterday"}, {"due_date_withheld": "commitment.due_date_said"}),
+        ({"due_date_said": "jaldi"}, {}),
+    ],
+)
+def test_words_for_what_no_promise_can_be_are_withheld_with_a_warning(words: Any, codes: Any) -> None:
+    terms, found = settled(words)
+    assert terms.promise
+    assert (terms.promise.amount, terms.promise.due_date, found) == (None, None, codes)
+
+
 def test_today_is_no_day_before_the_conversation() -> None:
     assert promise({"due_date": "2026-01-28"})[2] == date(2026, 1, 28)
 
