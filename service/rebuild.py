@@ -21,6 +21,7 @@ from service.database import Store
 from service.intake import envelope
 from service.policy import Policies
 from service.proposer import rows as proposals
+from service.recall import index
 from service.records import BORROWER, JOURNAL, Derived
 from service.secrets import Secrets
 from service.tables import WriterPartition, table_of
@@ -95,6 +96,7 @@ async def rebuild(
     found.removed = await database.write(_remove_unknown)
     await database.write(gists.drop_all)  # those that a writer kept meanwhile, of what it remembered
     await database.write(proposals.drop_all)
+    await database.write(index.drop_all)
     log.info(
         "rebuilt",
         borrowers=found.borrowers,

@@ -506,11 +506,13 @@ async def writing(settings: Settings, policies: Policies) -> AsyncIterator[Write
             registry = CollectorRegistry()
             saves = Counter("borrower_memory_records_saved", "Records saved", registry=registry)
             gists = GistKeeper(database, policies)
+            words = IndexKeeper(database, secrets.keyed_hash)
             proposals = Proposals(database, policies, utc_now, settings.model)
 
             def saved(records: Sequence[Saved]) -> None:
                 saves.inc(len(records))
                 gists.saved(records)
+                words.saved(records)
                 proposals.saved(records)
 
             writer = Writer(
@@ -532,6 +534,7 @@ async def writing(settings: Settings, policies: Policies) -> AsyncIterator[Write
             finally:
                 await proposals.close()
                 await gists.flush()
+                await words.flush()
     finally:
         await database.close()
 

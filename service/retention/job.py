@@ -92,6 +92,8 @@ class Retention:
             last = await self._parts.database.read(last_run)
             if last is None or now >= last + EVERY:
                 await self.run(by="service")
+            else:
+                await self._index(now)
         except (DatabaseUnavailable, Unavailable) as why:
             log.warning("retention.waits", why=type(why).__name__)  # and is tried again in an hour
         except Exception as fault:  # noqa: BLE001 (a fault of ours must be seen, and not end what else the process does)

@@ -79,7 +79,9 @@ def _send_tombstones(batch: Batch, fold: Fold, provisional_id: str, cause: Item,
     """What was forgotten of this borrower is forgotten in the records that turn out to be theirs as well (DESIGN 11)."""
     for tombstone in fold.record.tombstones:
         body = MemoryForgotten(
-            event_id=f"{tombstone.event_id}:{provisional_id}", tombstone=tombstone, type="memory.forgotten"
+            event_id=internal_id("forgotten-too", f"{tombstone.event_id.strip()}:{provisional_id}"),
+            tombstone=tombstone,
+            type="memory.forgotten",
         )
         _send_entry(batch, fold, provisional_id, body, [cause], secrets)
 
