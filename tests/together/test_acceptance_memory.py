@@ -227,3 +227,20 @@ def test_who_may_read_may_not_forget_or_search(shared_service: Service, borrower
     assert reader.post("/v1/search", {"query": "children"}, status=403)["scope"] == "search:all"
     assert len(recalled(borrower, "children")) == 1
     reader.close()
+
+
+def test_the_retention_command_counts_dry_and_removes_beside_a_service(
+    shared_service: Service, borrower: Borrower
+) -> None:
+    word = f"Oldenburgia{another()}"
+    turns = said(f"borrower: {word} hai")
+    borrower.says(summary=f"{word} answers.", turns=turns, ended_at=ago(days=500))
+    borrower.says(turns=said("borrower: haan"))
+    assert word not in everything_told(borrower), "what is over is told by no read, whatever the job has done"
+    for arguments in (("retention", "--dry-run"), ("retention",)):
+        told = shared_service.command(*arguments)
+        assert told.returncode == 0, told.stderr
+        kinds = {(line["tenant"], line["kind"]): line["count"] for line in map(json.loads, told.stdout.splitlines())}
+        assert {("acme", "turns"), ("acme", "prose"), ("acme", "hook_bodies"), (None, "log")} <= set(kinds)
+        assert kinds["acme", "turns"] == 0, "the tables lose it when it has been there so long"
+    assert len([i for i in borrower.timeline() if i["entry"].get("turns")]) == 1
