@@ -6,8 +6,9 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from service.pages import actions, agents, borrower, borrowers, day, health, lists, overview, privacy, signing
+from service.pages import actions, agents, borrower, borrowers, day, health, judging, lists, overview, privacy, signing
 
 ROUTERS: Final[tuple[APIRouter, ...]] = tuple(
-    noun.router for noun in (signing, overview, borrowers, borrower, actions, privacy, lists, day, agents, health)
+    noun.router
+    for noun in (signing, overview, borrowers, borrower, actions, privacy, lists, day, agents, health, judging)
 )

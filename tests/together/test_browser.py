@@ -46,6 +46,7 @@ PLACES = {
     "audit": "/ops/audit",
     "asking": "/ops/borrowers/B-103/do/lift-hold?kind=dispute",
     "forgetting": "/ops/borrowers/B-101/forget",
+    "judging": "/ops/borrowers/B-101/judge?event_id=whatsapp:wa-7:1",
 }
 NASTY_PLACE = "/ops/borrowers/B-105"
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}

@@ -157,3 +157,20 @@ async def test_a_doing_that_there_is_not_is_not_found(staged: Api, enter: Enter)
         await browser.get("/ops/borrowers/B-101/do/lift-hold?kind=none", 404)
         await browser.get("/ops/borrowers/nobody/do/link", 404)
         await browser.get("/ops/borrowers/a%0Ab", 404)
+
+
+async def test_a_sentence_that_was_judged_wrongly_is_copied_for_who_writes_the_rules(staged: Api, enter: Enter) -> None:
+    async with enter() as browser:
+        path = "/ops/borrowers/B-101/judge?event_id=whatsapp:wa-7:1"
+        page = words_of(await browser.get(path))
+        assert "3: Her balance is 41,300. (withheld, balance)" in page
+        assert "1: She verified with a code. (shown)" in page
+        await browser.send(path, sentence="1", should="be withheld")
+        (example,) = (await staged.get("/v1/ops/screening-examples"))["items"]
+        assert (example["sentence"], example["should"]) == ("She verified with a code.", "fail")
+        assert "asha screening example" in words_of(await browser.get("/ops/audit?borrower_id=B-101"))
+        await browser.get("/ops/borrowers/B-102/judge?event_id=whatsapp:wa-7:1", 404)
+        await browser.get("/ops/borrowers/B-101/judge?event_id=nothing", 404)
+        await browser.get("/ops/borrowers/B-101")
+        form = {"token": browser.token(), "event_id": "whatsapp:wa-7:1", "should": "be shown"}
+        assert "sentence: not in enum" in await browser.post(path.partition("?")[0], 422, **form, sentence="99")
