@@ -40,7 +40,10 @@ AT_ONCE: Final = 50
 DRIFT_SECONDS: Final = 5.0
 """So often it is looked for decisions that crossed a report."""
 DRIFTED: Final = 200
-AGAIN_SECONDS: Final = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+AGAIN_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+AWAY_SECONDS: Final = 2.0
+"""So long a source that could not be read is not asked again for another correction: many may wait for one source."""
+AWAY_KEPT: Final = 1_000
 CORRECTION_BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600)
 ON_THEIR_WAY: Final = frozenset({"record", "announcement"})
 """Layers that wait for the log and not for an answer: they are looked at often."""
@@ -139,6 +142,8 @@ class Corrections:
         self._stopping = asyncio.Event()
         self._drift_at = 0.0
         self._troubled = ""
+        self._away: dict[tuple[str, str], tuple[datetime, str]] = {}
+        """By tenant and source, when it could not be read last, and why."""
 
     async def run(self) -> None:
         """Until `stop`."""
@@ -250,10 +255,17 @@ class Corrections:
         """Asks the source itself; what it answers is a report like any other."""
         means, tenant, source, entity = self._means, found.tenant, found.source, found.entity
         asked_at = means.clock()
+        known = self._away.get((tenant, source))
+        if known is not None and asked_at - known[0] < timedelta(seconds=AWAY_SECONDS):
+            return known[1]
         try:
             version = await means.sources.version(tenant, source, entity or None)
         except SourceUnreadable as why:
+            if len(self._away) >= AWAY_KEPT:
+                self._away.clear()
+            self._away[tenant, source] = asked_at, f"source: {why}"
             return f"source: {why}"
+        self._away.pop((tenant, source), None)
         acting = means.acting(tenant, RECONCILER)
 
         def take(conn: Connection) -> None:

@@ -334,3 +334,20 @@ async def test_many_at_once_are_all_counted(tmp_path: Path, monkeypatch: pytest.
         await asyncio.gather(*(agents.decide(f"D-{n}", borrower_id=f"B-{n}", kind=f"k{n}") for n in range(8)))
         assert (await agents.see("v13"))["stale_decisions"] == 8
         assert (await agents.see("v13"))["stale_decisions"] == 0
+
+
+async def test_a_source_that_is_away_is_asked_once_for_many(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        agents, reader = Agents(service), Reader(None)
+        use(service, sources=reader)
+        await asyncio.gather(*(agents.decide(f"D-{n}", borrower_id=f"B-{n}") for n in range(5)))
+        await agents.see("v13")
+        await service.behind.settled()
+        service.behind.now = service.now.replace(minute=1)
+        before = reader.asked
+        assert await service.parts.decisions.corrections.look_after() == 5
+        assert reader.asked == before + 1
+        reader.at = "v13"
+        service.behind.now = service.now.replace(minute=2)
+        await service.parts.decisions.corrections.look_after()
+        assert await corrections(service, "pending") == []
