@@ -92,6 +92,8 @@ class Item:
     moved: Moved | None = None
     ignored: str | None = None
     aside: str | None = None
+    is_undated: bool = False
+    """The vendor told no time, and arrival stands in the bodies: another report of the same conversation may know better."""
     notes: tuple[str, ...] = ()
 
     @property

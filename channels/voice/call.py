@@ -208,7 +208,7 @@ def report(told: Told, delivery: Delivery) -> Item:
     bodies: list[Any] = [Summary.model_validate(summary)]
     if told.opted_out:
         bodies.append(_opted_out(told, them, ended_at))
-    return Item(told.key, bodies=tuple(bodies), notes=tuple(dict.fromkeys(notes)))
+    return Item(told.key, bodies=tuple(bodies), notes=tuple(dict.fromkeys(notes)), is_undated=told.ended_at is None)
 
 
 def started(told: Told, delivery: Delivery) -> Item:

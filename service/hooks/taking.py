@@ -150,6 +150,8 @@ def _claimed(conn: Connection, body: Body, items: Sequence[Item], now: datetime)
 def _prepare(conn: Connection, parts: Parts, tenant: str, work: Sequence[_Work]) -> None:
     for one in work:
         one.posts = list(one.item.bodies)
+        if one.item.is_undated:
+            one.posts = [_dated(conn, parts, tenant, told) for told in one.posts]
         if one.item.aside is not None:
             one.aside("unreadable" if "cannot be read" in one.item.aside else "invalid", one.item.aside)
         elif one.item.status is not None:
@@ -158,6 +160,22 @@ def _prepare(conn: Connection, parts: Parts, tenant: str, work: Sequence[_Work])
             _of_person(conn, parts, tenant, one, one.item.moved)
         if one.item.messages:
             one.borrower_id = _whose(conn, parts, tenant, one.item.messages[0])
+
+
+def _dated(conn: Connection, parts: Parts, tenant: str, told: Summary | Event) -> Summary | Event:
+    """A summary without a time of its own ended when another report of its conversation says so (VENDORS A.7)."""
+    if not isinstance(told, Summary):
+        return told
+    policy = parts.policies.for_tenant(tenant)
+    known: set[str] = set()
+    for borrower_id, identifier in ((told.borrower_id, None), (None, told.identifier)):
+        try:
+            named = naming.find(conn, tenant, naming.called(borrower_id, identifier, None, policy), parts.secrets)
+        except InvalidBody:
+            continue
+        known |= {id_ for id_ in (named.borrower_id, named.provisional_id) if id_ is not None}
+    at = records.ended_at(conn, tenant, sorted(known), told.channel, told.conversation_id)
+    return told if at is None or at > told.ended_at else told.model_copy(update={"ended_at": at})
 
 
 def _whose(conn: Connection, parts: Parts, tenant: str, message: ChatMessage) -> str | None:

@@ -116,6 +116,21 @@ def events_since(connection: Connection, tenant: str, borrower_id: str, type_: s
     return [row[0] for row in connection.execute(newest)]
 
 
+def ended_at(
+    connection: Connection, tenant: str, borrower_ids: Sequence[str], channel: str, conversation_id: str
+) -> datetime | None:
+    """When a conversation of one of these borrowers ended, by its newest report; None where none has come."""
+    found = select(func.max(JOURNAL.c.effective_at)).where(
+        JOURNAL.c.tenant == tenant,
+        JOURNAL.c.borrower_id.in_(borrower_ids),
+        JOURNAL.c.channel == channel,
+        JOURNAL.c.conversation_id == conversation_id,
+        JOURNAL.c.type == literal_column(f"'{SUMMARY}'"),  # as the index says it
+    )
+    at: datetime | None = connection.execute(found).scalar()
+    return at
+
+
 def sources_of(connection: Connection, tenant: str, borrower_id: str) -> list[tuple[str, datetime | None]]:
     """Under which ids evidence of this borrower was journalled, each with the time up to which it was not theirs."""
     wanted = select(BORROWER.c.borrower_id, BORROWER.c.redirected_after)

@@ -4,7 +4,7 @@
     a model's word    HandoffData.outcome: evidence, never a hard event
 
 `completed` says that the leg ended, not that anybody spoke: an attempt without an outcome. The relay's report of the same
-call is a higher revision of it. It tells no time, so its arrival counts.
+call is a higher revision of it. It tells no time: that of the leg counts where it came before, else its arrival.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tests.channels.vendors.test_whatsapp import message, meta
 from tests.service.conftest import Where
 from tests.service.embedded import SECRETS, open_store
 from tests.service.hooks.posting import Posting, posting
-from tests.vendors import signed
+from tests.vendors import need_samples, sample, signed
 
 WAMID = "wamid.HBgMOTE5MDAwMDAwMTAxFQIAERggOEU5RkEA"
 PHONE = {"kind": "phone", "value": "+919000000101"}
@@ -149,6 +149,19 @@ async def test_chats_of_a_hook_are_summarised_as_a_promise(tmp_path: Path) -> No
         await vendor.summarise()
         promise = await vendor.promise("B-1")
         assert (promise["amount"], promise["due_date"], promise["status"]) == ("12500.00", "2026-12-05", "proposed")
+
+
+@pytest.mark.parametrize("leg", [True, False])
+async def test_a_report_without_a_time_ended_when_the_leg_of_its_call_did_else_now(leg: bool, tmp_path: Path) -> None:
+    need_samples()
+    async with posting(tmp_path) as vendor:
+        hook = await vendor.hook("voice", "twilio")
+        if leg:
+            await vendor.post(sample("voice-twilio-status-callback.json"), hook)
+        await vendor.post(sample("voice-twilio-conversationrelay-action.json"), hook)
+        promise = await vendor.promise("bor_0101")
+        told = (promise["status"], promise["due_date"])
+        assert told == (("confirmed", "2026-11-25") if leg else ("proposed", "None"))
 
 
 # -- how a call begins -------------------------------------------------------------------------------------------------------
