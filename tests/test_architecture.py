@@ -293,6 +293,9 @@ GET  /v1/borrowers/{borrower_id}/facts      get_facts            read
 GET  /v1/borrowers/{borrower_id}/flags      get_flags            read
 GET  /v1/borrowers/{borrower_id}/timeline   get_timeline         read
 POST /v1/borrowers/{borrower_id}/permits    take_permit          events:agent
+POST /v1/borrowers/{borrower_id}/recall     recall               read
+POST /v1/borrowers/{borrower_id}/forget     forget               privacy
+POST /v1/search                             search               search:all
 POST /v1/borrowers/{borrower_id}/context    context              read
 GET  /v1/borrowers/{borrower_id}/decisions  get_decisions        read
 POST /v1/decisions                          take_decision        events:agent
@@ -305,6 +308,8 @@ GET  /v1/ops/set-aside                      list_set_aside       ops
 POST /v1/ops/set-aside/{id}/retry           retry_set_aside      events:ops
 GET  /v1/ops/corrections                    list_corrections     ops
 GET  /v1/ops/claims                         list_untraceable_claims ops
+GET  /v1/ops/screening-examples             list_screening_examples ops
+POST /v1/ops/screening-examples             add_screening_example events:ops
 GET  /v1/ops/missing-reports                list_missing_reports ops
 GET  /v1/ops/resumes                        list_resumes         ops
 GET  /v1/ops/rollout                        get_rollout          ops

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -273,14 +273,19 @@ class TableLog:
     async def trim(self, before: datetime) -> int:
         """Removes what was appended before that and is merged, but for the last merged entry of each partition, by which a
         writer knows the log again. How many went. Raises `DatabaseUnavailable`."""
-        gone = 0
-        for partition in range(self.partitions):
-            while True:
-                count = await self._database.write(lambda c, p=partition: _trimmed(c, p, before))  # type: ignore[misc]
-                gone += count
-                if count < TRIM_ROWS:
-                    break
-        return gone
+        return await trim(self._database, range(self.partitions), before)
+
+
+async def trim(database: Store, partitions: Iterable[int], before: datetime) -> int:
+    """As `TableLog.trim`, for whoever has no log of its own."""
+    gone = 0
+    for partition in partitions:
+        while True:
+            count = await database.write(lambda c, p=partition: _trimmed(c, p, before))  # type: ignore[misc]
+            gone += count
+            if count < TRIM_ROWS:
+                break
+    return gone
 
 
 def _from(connection: Connection, partition: int, offset: int, limit: int) -> list[Logged]:

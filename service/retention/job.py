@@ -33,10 +33,8 @@ from service.errors import Unavailable
 from service.forget import covered
 from service.forget.entries import FORGOTTEN as BLANK
 from service.hooks import bodies
-from service.intake import envelope
+from service.intake import envelope, table_log
 from service.intake.envelope import internal_id
-from service.intake.table_log import NAME as TABLE_LOG
-from service.intake.table_log import TableLog
 from service.recall import index
 from service.records import BORROWER, JOURNAL
 from service.retention.reading import EXPIRED
@@ -213,11 +211,11 @@ class Retention:
         before = now - timedelta(days=self._parts.policies.log_retention_days)
         count = 0
         if not dry:
-            heads = await self._parts.database.read(
-                lambda conn: conn.execute(select(func.count()).select_from(HEAD)).scalar_one()
+            partitions = await self._parts.database.read(
+                lambda conn: conn.execute(select(HEAD.c.partition)).scalars().all()
             )
-            if heads:
-                count = await (await TableLog.open(self._parts.database, partitions=heads)).trim(before)
+            if partitions:
+                count = await table_log.trim(self._parts.database, partitions, before)
                 count += await self._parts.database.write(partial(_blank_last, before=before))
         return Ended(None, "log", before, count)
 
@@ -348,7 +346,7 @@ def _prose_entry(parts: Parts, owner: str, before: datetime, now: datetime) -> E
 
 def _blank_last(connection: Connection, before: datetime) -> int:
     """The last merged entry of each partition stays, for a writer to know the log again by whose it is; not its words."""
-    merged = select(FENCE.c.next_offset).where(FENCE.c.log == TABLE_LOG, FENCE.c.partition == INTAKE.c.partition)
+    merged = select(FENCE.c.next_offset).where(FENCE.c.log == table_log.NAME, FENCE.c.partition == INTAKE.c.partition)
     old = (INTAKE.c.appended_at < before, INTAKE.c.log_offset < merged.scalar_subquery(), INTAKE.c.value != b"")
     return connection.execute(update(INTAKE).where(*old).values(value=b"")).rowcount
 
