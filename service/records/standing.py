@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, func, literal_column, select
 
 from service.intake.table_log import NAME as TABLE_LOG
 from service.tables import (
@@ -89,7 +89,7 @@ def standing(connection: Connection, now: datetime, log: str, missing_since: Cal
     fences = connection.execute(
         select(_FENCE.c.partition, _FENCE.c.epoch, _FENCE.c.owner).where(_FENCE.c.log == log)
     ).all()
-    unread = select(func.count()).select_from(_BODY).where(_BODY.c.is_done.is_(False))
+    unread = select(func.count()).select_from(_BODY).where(literal_column("NOT hook_body.is_done"))
     return Standing(
         set_aside=aside,
         missing_reports=missing,
