@@ -21,12 +21,12 @@ import httpx
 import pytest
 
 from tests.together import broker, postgres
-from tests.together.fleet import fleet
+from tests.together.fleet import PARTITIONS, Fleet
 from tests.together.model import ModelServer
 from tests.together.service import Service, Worker, ago, running, workers
 from tests.vendors import SECRET, signed
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
 
 QUIET = '[defaults]\ncontact_hours = ["00:00", "24:00"]\nquiet_minutes = 0.02\n'
 SETTLED_SECONDS = 60
@@ -244,24 +244,27 @@ def test_nothing_planted_is_in_any_log_or_metric_of_the_embedded_service(tmp_pat
         assert {"method", "route", "status", "ms"} <= set.intersection(*(set(line) for line in requests))
 
 
-@pytest.mark.timeout(300)
 def test_nothing_planted_is_in_any_log_or_metric_of_all_roles_over_kafka(tmp_path: Path, model: ModelServer) -> None:
     (tmp_path / "kafka").mkdir()
     with (
         broker.running(tmp_path / "kafka") as brokers,
         postgres.running() as server,
         server.database() as dsn,
-        fleet(tmp_path, brokers.bootstrap, dsn, writers=0) as service,
         ExitStack() as stack,
     ):
-        service.stop()
+        service = Fleet(tmp_path, brokers.bootstrap, dsn)
+        stack.callback(service.close)
         (tmp_path / "policy.toml").write_text(QUIET)
         service.env |= env_of(model)
-        (tmp_path / "log").unlink()
+        service.migrate()
         writer = service.write()
         service.start()
         beside = [w for role in ROLES for w in stack.enter_context(workers(service, role, role))]
         metrics = played(service, beside, {"writer": writer.url}, model)
+        assert "borrower_memory_log_readable 1.0" in metrics["serve"]
+        assert f"borrower_memory_partitions {PARTITIONS}.0" in metrics["writer"]
+        for partition in range(PARTITIONS):
+            assert f'borrower_memory_lag_entries{{partition="{partition}"}} 0.0' in metrics["serve"]
         for worker in beside:
             worker.send(signal.SIGTERM)
         writer.stop()
