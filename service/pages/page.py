@@ -62,6 +62,7 @@ ROOMS: Final = (
     ("/ops/missing-reports", "Missing reports"),
     ("/ops/chats", "Chats waiting"),
     ("/ops/shadow", "Shadow"),
+    ("/ops/rollout", "Roll-out"),
     ("/ops/corrections", "Corrections"),
     ("/ops/hooks", "Hooks"),
     ("/ops/system", "System"),

@@ -6,9 +6,22 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from service.pages import actions, agents, borrower, borrowers, day, health, judging, lists, overview, privacy, signing
+from service.pages import (
+    actions,
+    agents,
+    borrower,
+    borrowers,
+    day,
+    health,
+    judging,
+    lists,
+    overview,
+    privacy,
+    rollout,
+    signing,
+)
 
 ROUTERS: Final[tuple[APIRouter, ...]] = tuple(
     noun.router
-    for noun in (signing, overview, borrowers, borrower, actions, privacy, lists, day, agents, health, judging)
+    for noun in (signing, overview, borrowers, borrower, actions, privacy, lists, day, agents, health, judging, rollout)
 )

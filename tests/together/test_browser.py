@@ -40,6 +40,7 @@ PLACES = {
     "missing-reports": "/ops/missing-reports",
     "chats": "/ops/chats",
     "shadow": "/ops/shadow",
+    "rollout": "/ops/rollout",
     "corrections": "/ops/corrections",
     "hooks": "/ops/hooks",
     "system": "/ops/system",

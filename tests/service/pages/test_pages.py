@@ -188,6 +188,14 @@ async def test_every_list_is_a_file_too(staged: Api, enter: Enter) -> None:
                 assert [row[0] for row in rows[1:]][:5] == ["B-101", "B-102", "B-103", "B-104", "B-105"]
 
 
+async def test_a_roll_out_is_measured_as_the_api_measures_it(staged: Api, enter: Enter) -> None:
+    told = (await staged.get("/v1/ops/rollout"))["channels"][0]
+    async with enter() as browser:
+        page = words_of(await browser.get("/ops/rollout"))
+        assert f"connected {told['now']['connected']} " in page
+        assert (await browser.get("/ops/rollout?form=csv")).startswith("channel,")
+
+
 async def test_lists_go_on_by_key(house: Api, enter: Enter) -> None:
     for n in range(60):
         await house.told(f"B-{n:03d}", commitment=house.promise())
