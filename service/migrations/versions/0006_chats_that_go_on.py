@@ -43,9 +43,7 @@ def upgrade() -> None:
     op.create_index("chat_by_time", "chat", ["tenant", "last_at"])
     waiting = sa.text("try_at IS NOT NULL")
     op.create_index("chat_to_do", "chat", ["try_at"], sqlite_where=waiting, postgresql_where=waiting)
-    op.create_index(
-        "chat_named", "chat", ["tenant", "channel", "conversation_id", "borrower_id"], unique=True
-    )
+    op.create_index("chat_named", "chat", ["tenant", "channel", "conversation_id", "borrower_id"], unique=True)
     op.create_table(
         "chat_line",
         sa.Column("tenant", TEXT, nullable=False),
