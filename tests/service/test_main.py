@@ -64,11 +64,11 @@ COMMANDS = commands(command_line.commands)
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    """DESIGN 16, of this version, and the reconciler of what hooks lost."""
+    """DESIGN 16, the reconciler of what hooks lost, and the job that keeps retentions."""
     assert {" ".join(words) for words in COMMANDS} == {
         "serve", "writer", "proposer", "sweeper", "summarise", "reconcile", "demo", "migrate", "rebuild", "keys",
         "keys create", "keys list", "keys revoke", "hooks", "hooks create", "hooks list", "hooks revoke", "hooks try",
-        "set-aside", "set-aside list", "set-aside retry", "flows", "flows draw", "floor", "floor table",
+        "retention", "set-aside", "set-aside list", "set-aside retry", "flows", "flows draw", "floor", "floor table",
     }  # fmt: skip
 
 
