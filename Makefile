@@ -43,7 +43,7 @@ check: setup-dev
 	$(BIN)/pytest -n 2 -rs -m "not process and not benchmark"
 
 test: setup-agents check
-	$(BIN)/pytest -n 2 --dist loadfile -rs -m process
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m "process and not benchmark"
 
 bench: setup-bench
 	$(BIN)/pytest -m benchmark -s
