@@ -69,6 +69,16 @@ _VERSION: Final = Prepared(
         BORROWER.c.tenant == bindparam("of_tenant"), BORROWER.c.borrower_id == bindparam("of_borrower")
     )
 )
+_WORDS: Final = Prepared(
+    select(WORD.c.word).where(WORD.c.tenant == bindparam("of_tenant"), WORD.c.borrower_id == bindparam("of_borrower"))
+)
+_DROP_WORD: Final = Prepared(
+    WORD.delete().where(
+        WORD.c.tenant == bindparam("of_tenant"),
+        WORD.c.borrower_id == bindparam("of_borrower"),
+        WORD.c.word == bindparam("of_word"),
+    )
+)
 _DROP_WORDS: Final = Prepared(
     WORD.delete().where(WORD.c.tenant == bindparam("of_tenant"), WORD.c.borrower_id == bindparam("of_borrower"))
 )
@@ -82,13 +92,18 @@ _ADD_INDEXED: Final = Prepared(insert(INDEXED))
 
 
 def keep(connection: Connection, tenant: str, borrower_id: str, version: int, words: Sequence[str]) -> bool:
-    """In the place of what was kept; False when the record has moved on."""
-    row = _VERSION.row(connection, of_tenant=tenant, of_borrower=borrower_id)
+    """In the place of what was kept; False when the record has moved on. Most changes of a record bring few words or none."""
+    of = {"of_tenant": tenant, "of_borrower": borrower_id}
+    row = _VERSION.row(connection, **of)
     if row is None or row[0] != version:
         return False
-    drop(connection, tenant, borrower_id)
+    wanted, kept = set(words), {word for (word,) in _WORDS.rows(connection, **of)}
     own = {"tenant": tenant, "borrower_id": borrower_id}
-    _ADD_WORD.run_each(connection, [{**own, "word": word} for word in words])
+    if gone := kept - wanted:
+        _DROP_WORD.run_each(connection, [{**of, "of_word": word} for word in sorted(gone)])
+    if added := wanted - kept:
+        _ADD_WORD.run_each(connection, [{**own, "word": word} for word in sorted(added)])
+    _DROP_INDEXED.run_each(connection, [of])
     _ADD_INDEXED.run_each(connection, [{**own, "version": version}])
     return True
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -49,6 +50,8 @@ EVERY: Final = timedelta(days=1)
 LOOK_EVERY: Final = timedelta(hours=1)
 AT_ONCE: Final = 200
 ROUNDS: Final = 10_000
+INDEX_REST: Final = 4.0
+"""So many times as long as one borrower took to index a service rests after it: those who ask come first."""
 PROSE_PREFIX: Final = "retention"
 
 RUN, FORGOTTEN, HEAD = table_of(RetentionRun), table_of(Forgotten), table_of(IntakeHead)
@@ -89,9 +92,9 @@ class Retention:
         try:
             last = await self._parts.database.read(last_run)
             if last is None or now >= last + EVERY:
-                await self.run(by="service")
+                await self.run(by="service", rest=INDEX_REST)
             else:
-                await self._index(now)
+                await self._index(now, INDEX_REST)
         except (DatabaseUnavailable, Unavailable) as why:
             log.warning("retention.waits", why=type(why).__name__)  # and is tried again in an hour
         except Exception as fault:  # noqa: BLE001 (a fault of ours must be seen, and not end what else the process does)
@@ -103,8 +106,8 @@ class Retention:
             self._running.cancel()
             await asyncio.wait([self._running])
 
-    async def run(self, *, by: str, dry: bool = False) -> list[Ended]:
-        """What ended, or dry what would. Raises `DatabaseUnavailable`, `Unavailable`."""
+    async def run(self, *, by: str, dry: bool = False, rest: float = 0.0) -> list[Ended]:
+        """What ended, or dry what would. `rest`: as `INDEX_REST`. Raises `DatabaseUnavailable`, `Unavailable`."""
         parts, now = self._parts, self._parts.clock()
         since = await parts.database.read(cutoffs)
         ended: list[Ended] = []
@@ -119,13 +122,13 @@ class Retention:
         if not parts.settings.uses_kafka:
             ended.append(await self._trim(now, dry=dry))
         if not dry:
-            await self._index(now)
             told = json.dumps([asdict(one) for one in ended], default=lambda at: at.isoformat())
             await parts.database.write(
                 lambda conn: conn.execute(insert(RUN).values(at=now, by=by, ended=told)) and None
             )
             await parts.database.scrub()
             log.info("retention", ended=sum(one.count for one in ended))
+            await self._index(now, rest)
         return ended
 
     async def _end(
@@ -219,13 +222,15 @@ class Retention:
                 count += await self._parts.database.write(partial(_blank_last, before=before))
         return Ended(None, "log", before, count)
 
-    async def _index(self, now: datetime) -> None:
-        """Whom the index does not know as they are now is indexed."""
+    async def _index(self, now: datetime, rest: float) -> None:
+        """Whom the index does not know as they are now is indexed, resting so many times as long as each took."""
         for _ in range(ROUNDS):
             behind = await self._parts.database.read_slow(lambda conn: index.behind(conn, AT_ONCE))
             kept = 0
             for tenant, owner in behind:
+                began = time.monotonic()
                 kept += await self._index_one(tenant, owner, now)
+                await asyncio.sleep(rest * (time.monotonic() - began))
             if len(behind) < AT_ONCE or not kept:
                 break
 
