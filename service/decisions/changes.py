@@ -93,11 +93,12 @@ def take(connection: Connection, acting: Acting, body: DecisionTaken, body_hash:
     for other in rows.related(connection, stored):
         if supersedes(stored.rule, other.rule, known):
             _replace(connection, acting, other, stored)
-    for other in rows.related(connection, stored):
-        known = newest(rows.seen(connection, acting.tenant, other.source, other.entity).values())
-        if supersedes(other.rule, stored.rule, known):
-            _replace(connection, acting, stored, other)
-            break
+    if stored.status == "active":  # what was old when it was told stays stale: nothing was decided after it
+        for other in rows.related(connection, stored):
+            known = newest(rows.seen(connection, acting.tenant, other.source, other.entity).values())
+            if supersedes(other.rule, stored.rule, known):
+                _replace(connection, acting, stored, other)
+                break
     return rows.decision(connection, acting.tenant, body.decision_id) or stored, True
 
 

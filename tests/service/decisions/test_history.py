@@ -176,7 +176,7 @@ class History:
 @pytest.mark.timeout(3_600)
 async def test_what_is_told_as_current_is_what_the_oracle_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decisions, "WAIT_SECONDS", 0.02)
-    seed = int(os.environ.get("DECISION_SEED", "12"))
+    seed = int(os.environ.get("DECISION_SEED", "5"))
     history = History(random.Random(seed), Oracle(), monkeypatch)
     for start in range(0, STEPS, STEPS_OF_ONE_PROCESS):
         async with api(tmp_path) as service:  # each time a new process over what the last one left

@@ -270,6 +270,16 @@ async def test_on_an_old_version_it_is_taken_and_stale_at_once(tmp_path: Path) -
         assert await agents.current() == set()
 
 
+async def test_so_it_is_where_a_newer_one_of_its_subject_is_current(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        agents = Agents(service)
+        await agents.see("v13")
+        assert (await agents.decide("D-2", "v13", 2))["status"] == "active"
+        answer = await agents.decide("D-1", "v12", 1)
+        assert (answer.status, answer["status"], answer["reason"]) == (201, "stale", "version_was_old")
+        assert await agents.current() == {"D-2"}
+
+
 async def test_while_nobody_has_reported_a_later_decision_on_another_version_replaces(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         agents = Agents(service)
