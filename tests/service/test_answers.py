@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from service.answers import ANSWERS, document_answers
-from tests.service.api import Api, api
+from tests.service.api import Answer, Api, api
 
 Json = dict[str, Any]
 
@@ -63,12 +63,31 @@ async def test_every_answer_that_has_a_shape_has_the_one_that_is_told(service: A
         ("get_flags", await service.get("/v1/borrowers/B-nobody/flags")),
         ("post_event", await service.event("reminder.sent", borrower, purpose="none")),
     ]
+    answers += await _decided(service, borrower)
     assert {operation for operation, _ in answers} == set(ANSWERS)
-    assert [answer.status for _, answer in answers] == [200] * 9 + [201, 200, 409, 404, 422]
+    decided = [201, 200, 200, 200, 409, 200]
+    assert [answer.status for _, answer in answers] == [200] * 9 + [201, 200, 409, 404, 422, *decided]
     for operation, answer in answers:
         Draft202012Validator(schema_of(document, operation, answer.status)).validate(answer.document)
     lacking = {name: value for name, value in answers[3][1].document.items() if name != "state"}
     assert not Draft202012Validator(schema_of(document, "resume", 200)).is_valid(lacking), "else this proves nothing"
+
+
+async def _decided(service: Api, borrower: str) -> list[tuple[str, Answer]]:
+    """Of one that is taken, told again, checked, overtaken by its source and listed."""
+    taken = {
+        "decision_id": "D-1", "borrower_id": borrower, "kind": "waiver", "conclusion": "10 % eligible", "source": "offers",
+        "source_version": "v12", "decided_at": service.ago(hours=2), "agent": "chat-3",
+    }  # fmt: skip
+    seen = {"source": "offers", "version": "v13", "observed_at": service.ago(hours=1)}
+    return [
+        ("take_decision", await service.post("/v1/decisions", taken)),
+        ("take_decision", await service.post("/v1/decisions", taken)),
+        ("check_decision", await service.post("/v1/decisions/D-1/check", {"source_version": "v12"})),
+        ("report_source", await service.post("/v1/sources", seen)),
+        ("check_decision", await service.post("/v1/decisions/D-1/check", {})),
+        ("get_decisions", await service.get(f"/v1/borrowers/{borrower}/decisions?purpose=history")),
+    ]
 
 
 async def test_every_call_with_a_key_tells_its_refusals(service: Api) -> None:

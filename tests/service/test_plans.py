@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, event
 
 from service import keys, resumes
 from service.chats import rows as chats
 from service.database import migrate
+from service.hooks import bodies
 from service.intake import table_log
 from service.prepared import OfList, Prepared
 from service.records import aside, beside, borrower, journal, operations, saving
@@ -43,6 +48,20 @@ async def test_a_prepared_statement_finds_its_rows_in_an_index(tmp_path: Path) -
             steps = connection.execute(f"EXPLAIN QUERY PLAN {ready.sql}", [None] * len(ready.order)).fetchall()
             slow += [(name, step) for *_, step in steps if not _is_quick(step)]
     assert not slow
+
+
+async def test_what_waits_of_hooks_is_found_by_its_own_index(tmp_path: Path) -> None:
+    """However many bodies of the last month are done."""
+    await migrate(tmp_path / "memory.db")
+    engine = create_engine(f"sqlite:///{tmp_path}/memory.db")
+    asked: list[tuple[str, Any]] = []
+    event.listen(engine, "before_cursor_execute", lambda _, __, sql, values, *___: asked.append((sql, values)))
+    with engine.connect() as connection:
+        assert bodies.waiting(connection, datetime(2026, 11, 1, tzinfo=UTC), 10) == []
+        [(sql, values)] = asked
+        steps = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+    engine.dispose()
+    assert any("hook_body_waiting" in step for *_, step in steps), steps
 
 
 def _is_quick(step: str) -> bool:

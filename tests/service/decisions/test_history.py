@@ -1,6 +1,6 @@
 """A long random history of decisions, reports, checks, failures and restarts: what is told as current is what an oracle says.
 
-Ten thousand steps where `DECISION_STEPS` says so, as CI does with the tests of real processes; fewer while working.
+Ten thousand steps where `DECISION_STEPS` says so; fewer while working and in CI.
 """
 
 from __future__ import annotations
