@@ -85,7 +85,7 @@ async def _decided(service: Api, borrower: str) -> list[tuple[str, Answer]]:
         ("take_decision", await service.post("/v1/decisions", taken)),
         ("check_decision", await service.post("/v1/decisions/D-1/check", {"source_version": "v12"})),
         ("report_source", await service.post("/v1/sources", seen)),
-        ("check_decision", await service.post("/v1/decisions/D-1/check", {})),
+        ("check_decision", await service.post("/v1/decisions/D-1/check", {"source_version": "v13"})),
         ("get_decisions", await service.get(f"/v1/borrowers/{borrower}/decisions?purpose=history")),
     ]
 
