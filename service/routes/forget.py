@@ -49,7 +49,6 @@ class Forget(Frozen):
 @call(
     router, "POST", "/v1/borrowers/{borrower_id}/forget", "forget", scope="privacy", body=Forget, query=OfNothing,
     examples={
-        "a fact": {"reason": "she asked us to", "fact_id": "f_88d7944490873c9f"},
         "a term": {"reason": "she asked us to", "term": "Martha"},
         "everything": {"reason": "erasure request", "everything": True},
     },

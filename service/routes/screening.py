@@ -40,7 +40,6 @@ class Example(Frozen):
 
 @call(
     router, "POST", "/v1/ops/screening-examples", "add_screening_example", scope="events:ops", body=Example,
-    examples={"it was withheld wrongly": {"event_id": "voice:c-1:1", "sentence": 0, "should": "pass"}},
     answers="200 the example; 404 for a summary or sentence that there is not.",
 )  # fmt: skip
 async def add_screening_example(call: Call) -> Response:

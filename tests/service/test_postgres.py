@@ -692,6 +692,8 @@ TEXTS = {
     "reason": "'invalid'",
     "channel": "'voice'",
 }
+OF_ONE = {("decision", "status"): "CASE WHEN i < 5 THEN 'active' ELSE 'superseded' END"}
+"""Of a table and column with words of its own."""
 VALUES = {
     "BOOLEAN": "false",
     "BYTEA": "''::bytea",
@@ -710,7 +712,10 @@ def _fill(connection: Connection) -> None:
         kinds = {
             column.name: column.type.compile(connection.dialect).partition(" COLLATE")[0] for column in table.columns
         }
-        values = [TEXTS.get(name) or VALUES.get(kind) or f"'{name}-' || i" for name, kind in kinds.items()]
+        values = [
+            OF_ONE.get((table.name, name)) or TEXTS.get(name) or VALUES.get(kind) or f"'{name}-' || i"
+            for name, kind in kinds.items()
+        ]
         rows = f"SELECT {', '.join(values)} FROM generate_series(1, {ROWS}) AS i"
         connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(kinds)}) {rows}")
         connection.exec_driver_sql(f"ANALYZE {table.name}")
