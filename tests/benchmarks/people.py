@@ -22,6 +22,7 @@ from service.intake import envelope
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.policy import Policy
+from service.recall import index
 from service.records import Derived, Row
 from service.secrets import Secrets
 from statemachine.entries import EVENT_TYPES, Event, Summary
@@ -232,6 +233,9 @@ class Copies:
             records.save_record(connection, TENANT, f"B-{digits}", None, row)
             records.save_derived(connection, TENANT, f"B-{digits}", Derived(), self._derived_of(digits))
             kept.append((TENANT, f"B-{digits}", self._row["version"], self._put(self._gist, digits)))
+            index.keep(
+                connection, TENANT, f"B-{digits}", self._row["version"], ()
+            )  # or the service would do so meanwhile
         gists.keep(connection, kept)
 
     def _of(self, row: Row, digits: str) -> dict[str, Any]:
