@@ -99,6 +99,15 @@ async def test_every_call_with_a_key_tells_its_refusals(service: Api) -> None:
     assert (await service.get("/openapi.json")).document == document
 
 
+async def test_every_body_has_an_example(service: Api) -> None:
+    """That it is taken as it stands is tried beside the generated client, which needs a service of its own."""
+    document = (await service.get("/openapi.json")).document
+    for path, calls in document["paths"].items():
+        for call in calls.values():
+            if "requestBody" in call:
+                assert call["requestBody"]["content"]["application/json"].get("examples"), path
+
+
 async def test_two_shapes_of_one_name_are_found_at_once(service: Api) -> None:
     document = (await service.get("/openapi.json")).document
     document["components"]["schemas"]["Problem"] = {"type": "string"}
