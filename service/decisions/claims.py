@@ -5,8 +5,9 @@ A channel names what it was told and passes on in its summary's `extra`:
     "extra": {"claims": [{"decision_id": "D-1", "entity": "LN-1", "source": "offers", "version": "v12"}]}
 
 One that names a decision of that borrower with its source and version can be traced; any other is listed and never trusted.
-Prose that carries claims is shown while all of them are current, and withheld from the moment that one is not. What the prose
-says is not known here.
+Prose that carries claims is shown while all of them are current, and withheld from the moment that one is not. One told while
+nobody knew whose number it was is its borrower's from the moment that the number is linked. What the prose says is not known
+here.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from statemachine.entries import Summary
 CLAIM = table_of(Claim)
 CLAIMS: Final = 20
 """Of one summary; what is beyond is one claim that can not be traced."""
+COPIES_TOLD: Final = 20
 NAMES: Final = ("decision_id", "entity", "source", "version")
 
 
@@ -65,8 +67,9 @@ def _is_word(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and len(value) <= WORD_CHARACTERS and "\0" not in value
 
 
-def note(connection: Connection, summaries: Iterable[Carried]) -> None:
-    """Keeps what they carry, in the transaction that merges them."""
+def note(connection: Connection, summaries: Iterable[Carried], now: datetime) -> None:
+    """Keeps what they carry, in the transaction that merges them. A copy of what is no longer active is never told, and so
+    corrected from the start."""
     for one in summaries:
         ids = [claim["decision_id"] for claim in one.claims if claim["decision_id"] is not None]
         known = rows.decisions(connection, one.tenant, ids)
@@ -79,7 +82,8 @@ def note(connection: Connection, summaries: Iterable[Carried]) -> None:
                 "channel": one.channel,
                 "conversation_id": one.conversation_id,
                 "at": one.at,
-                "is_traceable": _is_traced(claim, known.get(claim["decision_id"] or ""), one.borrower_id),
+                "is_traceable": _is_traced(claim, of := known.get(claim["decision_id"] or ""), one.borrower_id),
+                "corrected_at": None if of is None or of.status == "active" else now,
                 **claim,
             }
             for number, claim in enumerate(one.claims)
@@ -107,6 +111,23 @@ def trace(connection: Connection, stored: rows.Stored) -> None:
     connection.execute(update(CLAIM).where(*where).values(is_traceable=True))
 
 
+def follow(connection: Connection, tenant: str, provisional_id: str, borrower_id: str) -> None:
+    """A provisional record turned out to be this borrower's (DESIGN 7): what it was told is traced among their decisions."""
+    own = (CLAIM.c.tenant == tenant, CLAIM.c.borrower_id == provisional_id)
+    if not connection.execute(update(CLAIM).where(*own).values(borrower_id=borrower_id)).rowcount:
+        return
+    decided = select(rows.DECISION.c.decision_id).where(
+        rows.DECISION.c.tenant == CLAIM.c.tenant,
+        rows.DECISION.c.decision_id == CLAIM.c.decision_id,
+        rows.DECISION.c.borrower_id == CLAIM.c.borrower_id,
+        rows.DECISION.c.source == CLAIM.c.source,
+        rows.DECISION.c.source_version == CLAIM.c.version,
+        rows.DECISION.c.entity == func.coalesce(CLAIM.c.entity, ""),
+    )
+    theirs = (CLAIM.c.tenant == tenant, CLAIM.c.borrower_id == borrower_id, CLAIM.c.is_traceable.is_(False))
+    connection.execute(update(CLAIM).where(*theirs, decided.exists()).values(is_traceable=True))
+
+
 def trusted(connection: Connection, tenant: str, event_ids: Iterable[str]) -> frozenset[str]:
     """Those of these summaries all of whose claims are current now. One without claims is none of them."""
     wanted = list(event_ids)
@@ -119,6 +140,21 @@ def trusted(connection: Connection, tenant: str, event_ids: Iterable[str]) -> fr
     good = {row.event_id for row in carried_}
     bad = {row.event_id for row in carried_ if not row.is_traceable or row.decision_id not in may_be_used}
     return frozenset(good - bad)
+
+
+def copies(connection: Connection, tenant: str, decision_ids: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """Of each of these decisions, the summaries that pass it on, the newest so many, and since when each is withheld."""
+    shown = ("channel", "conversation_id", "event_id", "at", "corrected_at")
+    where = (CLAIM.c.tenant == tenant, CLAIM.c.is_traceable.is_(True), CLAIM.c.decision_id.in_(decision_ids))
+    place = func.row_number().over(partition_by=CLAIM.c.decision_id, order_by=(CLAIM.c.at.desc(), CLAIM.c.event_id))
+    told = (
+        select(CLAIM.c.decision_id, *(CLAIM.c[name] for name in shown), place.label("place")).where(*where).subquery()
+    )
+    wanted = select(told).where(told.c.place <= COPIES_TOLD).order_by(told.c.decision_id, told.c.place)
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in connection.execute(wanted).mappings():
+        found.setdefault(row["decision_id"], []).append({name: row[name] for name in shown})
+    return found
 
 
 def untraceable(connection: Connection, tenant: str, limit: int, cursor: str | None) -> Page:

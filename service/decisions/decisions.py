@@ -16,7 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row
 
 from service import records
-from service.decisions import changes, current, rows
+from service.decisions import changes, claims, current, rows
 from service.decisions.bodies import DecisionCheck, DecisionTaken, SourceReport
 from service.decisions.changes import Acting
 from service.decisions.corrections import Corrections, Means
@@ -236,12 +236,14 @@ class Decisions:
             corrections = rows.corrections_of(conn, tenant, [one.decision_id for one in told])
             items = [shown(one, corrections.get(one.decision_id)) for one in told]
             if is_history:
-                asked = rows.uses(conn, tenant, [one.decision_id for one in told])
+                ids = [one.decision_id for one in told]
+                asked, copies = rows.uses(conn, tenant, ids), claims.copies(conn, tenant, ids)
                 out = {one.decision_id for one in told} - {
                     one.decision_id for one in current.usable(conn, tenant, told)
                 }
                 for item, one in zip(items, told, strict=True):
                     item |= _past(one, asked.get(one.decision_id), is_usable=one.decision_id not in out)
+                    item["copies"] = copies.get(one.decision_id, [])
             else:
                 items = [item for item in items if self._is_so(conn, tenant, real, item)]
             last = (told[-1].decided_at, told[-1].decision_id) if len(found) > limit else None

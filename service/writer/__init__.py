@@ -57,7 +57,16 @@ from service.writer.folding import Folder
 from service.writer.invariants import InvariantBroken
 from service.writer.limits import IN_HAND_BYTES, NearlyAllRefused, Refusals, Room, within
 from service.writer.outcomes import Outcome, Outcomes
-from service.writer.saving import change_of, claims_of, cleaned_of, decisions_of, internal_ids, outcome_of, write
+from service.writer.saving import (
+    change_of,
+    claims_of,
+    cleaned_of,
+    decisions_of,
+    internal_ids,
+    outcome_of,
+    redirects_of,
+    write,
+)
 from statemachine.stamps import (
     Entry,
 )
@@ -331,7 +340,7 @@ class Writer:
         internal = internal_ids(batch)
         changes = [change_of(fold) for fold in batch.folds.values()]
         decided, carried, now = decisions_of(batch), claims_of(batch), self._clock()
-        cleaned = cleaned_of(batch, self._forgetter)
+        redirected, cleaned = redirects_of(batch), cleaned_of(batch, self._forgetter)
 
         def save(connection: Connection) -> list[Position]:
             fence.advance(connection, batch.end, last_entry)
@@ -341,7 +350,9 @@ class Writer:
                 self._internal.taken_up_within(connection, tenant, event_ids)
             self._internal.announce_within(connection, changes)
             decisions.merged(connection, self._internal, decided, now)
-            claims.note(connection, carried)
+            claims.note(connection, carried, now)
+            for redirect in redirected:
+                claims.follow(connection, *redirect)
             return sent
 
         try:

@@ -115,6 +115,17 @@ def claims_of(batch: Batch) -> list[claims.Carried]:
     return [one for one in carried if one is not None]
 
 
+def redirects_of(batch: Batch) -> list[tuple[str, str, str]]:
+    """Tenant, provisional id and real one, of the redirected records that the batch changes."""
+    found = []
+    for (tenant, borrower_id), fold in batch.folds.items():
+        if records.is_provisional(borrower_id):
+            to, _ = records.redirect_of(fold.record)
+            if to is not None:
+                found.append((tenant, borrower_id, to))
+    return found
+
+
 def decisions_of(batch: Batch) -> list[tuple[str, str, DecisionChanged]]:
     """Tenant, borrower and what changed, of the decisions that the batch merges."""
     merged = (item for item in batch.items if item.is_merged)

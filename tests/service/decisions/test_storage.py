@@ -177,13 +177,39 @@ async def test_claims_are_noted_traced_and_listed(where: Where) -> None:
             TENANT, "B-1", "e-1", "voice", "c-1", service.behind.now, (claim, dict.fromkeys(claim))
         )
         only = claims.Carried(TENANT, "B-1", "e-2", "voice", "c-2", service.behind.now, (claim,))
-        await service.behind.database.write(lambda c: claims.note(c, [carried, only]))
+        await service.behind.database.write(lambda c: claims.note(c, [carried, only], service.behind.now))
         assert len((await service.look(lambda c: claims.untraceable(c, TENANT, 10, None))).items) == 3
         await service.take("D-1")
         assert len((await service.look(lambda c: claims.untraceable(c, TENANT, 10, None))).items) == 1
         assert await service.look(lambda c: claims.trusted(c, TENANT, ["e-1", "e-2", "e-3"])) == {"e-2"}
         await service.see("v13")
         assert await service.look(lambda c: claims.trusted(c, TENANT, ["e-1", "e-2"])) == frozenset()
+
+
+async def test_a_claim_told_under_a_provisional_id_follows_its_redirect(where: Where) -> None:
+    """Traced among the decisions of whoever the record turned out to be, and of nobody else."""
+    async with kept(where) as service:
+        claim = {"decision_id": "D-1", "entity": "LN-1", "source": "offers", "version": "v12"}
+        other, unknown = claim | {"entity": None}, claim | {"decision_id": "D-7"}
+        told = [
+            claims.Carried(TENANT, "~phone:1", f"e-{place}", "voice", f"c-{place}", service.behind.now, (one,))
+            for place, one in enumerate((claim, other, unknown))
+        ]
+        await service.behind.database.write(lambda c: claims.note(c, told, service.behind.now))
+        await service.take("D-1", entity="LN-1")
+
+        async def trusted() -> frozenset[str]:
+            return await service.look(lambda c: claims.trusted(c, TENANT, ["e-0", "e-1", "e-2"]))  # type: ignore[no-any-return]
+
+        assert await trusted() == frozenset()
+        await service.behind.database.write(lambda c: claims.follow(c, TENANT, "~phone:1", "B-2"))
+        assert await trusted() == frozenset(), "it is somebody else's decision"
+        await service.behind.database.write(lambda c: claims.follow(c, TENANT, "B-2", "B-1"))
+        assert await trusted() == {"e-0"}
+        page = await service.look(lambda c: claims.untraceable(c, TENANT, 10, None))
+        assert [(item["event_id"], item["borrower_id"]) for item in page.items] == [("e-2", "B-1"), ("e-1", "B-1")]
+        (copy,) = (await service.look(lambda c: claims.copies(c, TENANT, ["D-1"])))["D-1"]
+        assert (copy["conversation_id"], copy["corrected_at"]) == ("c-0", None)
 
 
 async def test_a_rebuild_gives_the_same_records_and_versions(where: Where) -> None:

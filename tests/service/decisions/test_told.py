@@ -99,6 +99,39 @@ async def test_a_claim_is_traced_once_its_decision_is_known(tmp_path: Path) -> N
         assert (await service.get("/v1/ops/claims"))["items"] == []
 
 
+async def test_a_claim_told_before_the_number_was_linked_is_found_and_corrected(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        agents, phone = Agents(service), service.phone()
+        await agents.decide("D-1")
+        extra = {"claims": [CLAIM]}
+        await service.told(None, 3, "whatsapp", identifier=phone, summary=PROSE, extra=extra)
+        assert len((await service.get("/v1/ops/claims"))["items"]) == 1, "nobody knows yet whose number it is"
+        await service.event("identifier.linked", "B-1", hours=2, identifier=phone)
+        assert "waiver is hers" in (await briefing(service))["text"]
+        assert (await service.get("/v1/ops/claims"))["items"] == []
+        (copy,) = (await agents.past("D-1"))["copies"]
+        assert (copy["channel"], copy["corrected_at"]) == ("whatsapp", None)
+        await agents.see("v13")
+        assert "waiver" not in (await briefing(service))["text"]
+        await passed_on(service, [CLAIM])
+        late, copy = (await agents.past("D-1"))["copies"]
+        assert None not in (late["corrected_at"], copy["corrected_at"])
+
+
+async def test_of_two_numbers_each_link_traces_what_was_told_on_its_own(tmp_path: Path) -> None:
+    """Two numbers: the second link moves its own claims, and leaves the first one's as they are."""
+    async with api(tmp_path) as service:
+        agents, phones = Agents(service), [service.phone(), service.phone()]
+        for phone in phones:
+            await service.told(None, 3, "whatsapp", identifier=phone, summary=PROSE, extra={"claims": [CLAIM]})
+        await service.event("identifier.linked", "B-1", hours=2, identifier=phones[0])
+        await agents.decide("D-1")
+        assert len((await service.get("/v1/ops/claims"))["items"]) == 1
+        await service.event("identifier.linked", "B-1", hours=1, identifier=phones[1])
+        assert (await service.get("/v1/ops/claims"))["items"] == []
+        assert len((await agents.past("D-1"))["copies"]) == 2
+
+
 async def test_a_summary_without_claims_is_told_as_ever(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         await passed_on(service, [])
