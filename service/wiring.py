@@ -491,7 +491,7 @@ class WriterParts:
 
     async def checks(self) -> dict[str, str]:
         """What readiness rests on, each `ok` or what is wrong with it."""
-        return {"database": await _health_of(self.database), "writer": self.writer.health()}
+        return {"database": await _health_of(self.database)}
 
 
 @contextlib.asynccontextmanager

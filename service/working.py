@@ -1,9 +1,10 @@
-"""A sweeper or a proposer as a process of its own, until it is told to stop; how it is, is told on a port for that.
+"""A writer, a sweeper or a proposer as a process of its own, until it is told to stop; how it is, is told on a port for that.
 
 1 listen on METRICS_PORT: `/healthz`, `/readyz`, `/metrics`
 2 work, beside any number of others
 3 told to stop (SIGTERM, SIGINT): finish what is in hand, or let it go
 
+A worker that ends by a fault of its own ends the process with that failure, for whoever watches over it to start it anew.
 What the work is, this file must not know.
 """
 
@@ -14,7 +15,7 @@ import contextlib
 import signal
 import socket
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -54,12 +55,24 @@ class Around(Protocol):
         """What readiness rests on, each `ok` or what is wrong with it."""
 
 
-async def work_until_stopped(name: str, worker: Worker, parts: Around, listening: Callable[[str], None]) -> None:
-    """`name` is the worker's among the checks. Raises `OSError` when the port is taken."""
+async def work_until_stopped(
+    name: str,
+    worker: Worker,
+    parts: Around,
+    listening: Callable[[str], None],
+    *,
+    stop_seconds: float | None = STOP_SECONDS,
+    holds: Callable[[], dict[str, Any]] = dict,
+) -> None:
+    """`name` is the worker's among the checks; `holds`, what `/healthz` tells beside that the process answers.
+
+    With `stop_seconds` None the worker is waited for, however long it takes it to stop. Raises `OSError` when the port is
+    taken, and what the worker raises.
+    """
     settings = parts.settings
     listener = socket.create_server((settings.host, settings.metrics_port))
     config = uvicorn.Config(
-        _health(name, worker, parts),
+        _health(name, worker, parts, holds),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -77,19 +90,23 @@ async def work_until_stopped(name: str, worker: Worker, parts: Around, listening
     stopping = asyncio.create_task(told.wait())
     await asyncio.wait([working, stopping, serving], return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
-    await worker.stop()
-    _, late = await asyncio.wait([working], timeout=STOP_SECONDS)
-    for task in late:
-        task.cancel()
-    server.should_exit = True
-    with contextlib.suppress(asyncio.CancelledError):
-        await serving
+    try:
+        await worker.stop()
+        _, late = await asyncio.wait([working], timeout=stop_seconds)
+        for task in late:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+    finally:
+        server.should_exit = True
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
 
 
-def _health(name: str, worker: Worker, parts: Around) -> Starlette:
+def _health(name: str, worker: Worker, parts: Around, holds: Callable[[], dict[str, Any]]) -> Starlette:
     async def healthz(_: Request) -> Response:
-        """The process answers."""
-        return JSONResponse({"status": "ok"})
+        """The process answers, and what it holds."""
+        return JSONResponse({"status": "ok", **holds()})
 
     async def readyz(_: Request) -> Response:
         checks = {**await parts.checks(), name: worker.health()}

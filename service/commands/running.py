@@ -14,7 +14,7 @@ from service.policy import Policies
 from service.serving import serve as serve_http
 from service.settings import Settings, SettingsError
 from service.wiring import beside_kafka, embedded, writing
-from service.writing import write_until_stopped
+from service.working import work_until_stopped
 
 OBJECTS_BEFORE_A_COLLECTION: Final = 10_000
 """A posted summary and the record it is merged into are some thousand objects, and nearly none of them is in a cycle."""
@@ -57,4 +57,11 @@ def writer() -> None:
 async def _write(settings: Settings, policies: Policies) -> None:
     async with writing(settings, policies) as parts:
         _leave_the_program_uncollected()
-        await write_until_stopped(parts, lambda url: click.echo(f"listening on {url}"))
+        await work_until_stopped(
+            "writer",
+            parts.writer,
+            parts,
+            lambda url: click.echo(f"listening on {url}"),
+            stop_seconds=None,  # the batches in hand are finished and saved before the group is left
+            holds=lambda: {"partitions": sorted(parts.writer.partitions)},
+        )
