@@ -111,7 +111,15 @@ def opening_after(at: datetime, zone: str, policy: ContactPolicy) -> datetime:
     local = at.astimezone(_zone(zone))
     opening = time(start // 60, start % 60)
     day = local.date() if local.time() < opening else local.date() + timedelta(days=1)
-    return datetime.combine(day, opening, _zone(zone)).astimezone(UTC)
+    opens = datetime.combine(day, opening, _zone(zone)).astimezone(UTC)
+    if opens.astimezone(_zone(zone)).utcoffset() == local.utcoffset():
+        return opens
+    minute = at.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    while not _within(
+        minute, zone, policy
+    ):  # the clock is changed on the way: it may show the hours sooner, or twice, or not
+        minute += timedelta(minutes=1)
+    return minute
 
 
 def _within(at: datetime, zone: str, policy: ContactPolicy) -> bool:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from service import records, resumes
 from service.calls import Call, answered, call, routes
 from service.chats import rows
+from service.decisions.rows import pending as corrections_open
 from service.errors import FieldError, InvalidBody, NotFound
 from service.intake.receive import retried
 from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
@@ -79,6 +80,7 @@ async def get_stats(call: Call) -> Response:
             "resumes_ignored_by": resumes.ignored_by(conn, call.tenant, start, end),
             "shadow": resumes.shadow(conn, call.tenant, start, end),
             "summaries_waiting": rows.waiting(conn, call.tenant, now),
+            "corrections_open": corrections_open(conn, call.tenant)[0],
             "unmerged": unmerged + elsewhere,
             "oldest_unmerged_seconds": max(oldest, age),
             "policy_problem": call.parts.policies.problem_of(call.tenant),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,3 +108,35 @@ def test_the_next_opening_is_the_first_minute_of_the_hours_by_the_wall_clock(at:
     assert opening - at < timedelta(hours=14)
     assert opening == at or (local.hour, local.minute) == (8, 0)
     assert contact_of_nobody(zone, opening, Hours()).allowed
+
+
+CHANGES_OF_TIME = {
+    "America/New_York": ("2026-03-08T07:00", "2026-11-01T06:00"),
+    "Europe/Berlin": ("2026-03-29T01:00", "2026-10-25T01:00"),
+    "Australia/Lord_Howe": ("2026-10-03T15:30", "2026-04-04T15:00"),
+    "America/Sao_Paulo": ("2018-11-04T03:00", "2019-02-17T02:00"),
+    "Asia/Beirut": ("2026-03-28T22:00", "2026-10-24T21:00"),
+    "Pacific/Apia": ("2011-12-30T10:00", "2026-06-01T00:00"),
+    "Asia/Kolkata": ("2026-03-29T01:00", "2026-10-25T01:00"),
+}
+"""When the clocks are set forward and back, in UTC; in Apia once over a whole day, and in India never."""
+
+
+@pytest.mark.parametrize(("zone", "change"), [(zone, at) for zone, both in CHANGES_OF_TIME.items() for at in both])
+@pytest.mark.parametrize(
+    "hours", [(480, 1140), (0, 60), (15, 45), (30, 90), (90, 600), (135, 165), (150, 1440), (1380, 1440)]
+)
+def test_across_a_change_of_summer_time_the_next_time_is_the_first_at_which_the_wall_clock_shows_the_hours(
+    zone: str, change: str, hours: tuple[int, int]
+) -> None:
+    """Against every minute of the days around it."""
+    at, policy = datetime.fromisoformat(change).replace(tzinfo=UTC) - timedelta(hours=30), Hours(hours)
+    minutes = [at + timedelta(minutes=n) for n in range(5 * 24 * 60)]
+    local = (minute.astimezone(ZoneInfo(zone)) for minute in minutes)
+    shows = [hours[0] <= clock.hour * 60 + clock.minute < hours[1] for clock in local]
+    for place in range(0, 48 * 60, 7):
+        first = minutes[shows.index(True, place)]
+        told = contact_of_nobody(zone, minutes[place], policy)
+        assert (told.allowed, told.next_allowed_at) == ((True, None) if shows[place] else (False, first)), minutes[
+            place
+        ]

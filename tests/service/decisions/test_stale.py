@@ -100,6 +100,7 @@ async def test_stale_is_not_the_opposite(tmp_path: Path) -> None:
         assert [(d["decision_id"], d["status"], d["superseded_by"]) for d in past] == [("D-1", "stale", None)]
         (pending,) = await corrections(service, "pending")
         assert pending["last_reason"] == "source: away"
+        assert (await service.get("/v1/ops/stats"))["corrections_open"] == 1
         assert None not in pending["layers"].values()  # type: ignore[attr-defined]
         await agents.decide("D-2", "v13", 5, conclusion="no waiver")
         past = await agents.listed("history")
@@ -111,6 +112,7 @@ async def test_stale_is_not_the_opposite(tmp_path: Path) -> None:
         service.behind.now = service.now.replace(minute=5)
         assert await service.parts.decisions.corrections.look_after() == 1
         assert await corrections(service, "pending") == []
+        assert (await service.get("/v1/ops/stats"))["corrections_open"] == 0
         assert await agents.current() == {"D-2"}
 
 
