@@ -66,14 +66,16 @@ CACHED_CLAIMS: Final = 512
 CACHED_AMOUNTS: Final = 2_048
 CACHED_DAYS: Final = 2_048
 BORROWER: Final = "borrower"
+BY_A_PERSON: Final = "by_a_person"
+"""In the place of a rule, for sentences that no rule withholds but somebody of the lender's."""
 CLOCK: Final = "\ufdd0"
 """No character of any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """What was not worded, and by which rule of `screening`. A fact that was stated in no conversation is named by its
-    `fact_id`."""
+    """What was not worded, and by which rule of `screening`, or `BY_A_PERSON`. A fact that was stated in no conversation is
+    named by its `fact_id`."""
 
     conversation_id: str
     rule: str
@@ -484,6 +486,8 @@ def _conversations(
             break
         room -= len(line) + 1
         lines[at] = line
+        if c.held_back:
+            withheld[Withheld(c.conversation_id, BY_A_PERSON)] = None
     first, rest = _in_words_first(told, lines)
     for turn, at in enumerate((*first, *rest)):
         report = _report(told[at], room // (len(first) - turn) if turn < len(first) else room, withheld)
@@ -519,7 +523,7 @@ def _report(c: Conversation, room: int, withheld: dict[Withheld, None]) -> str:
     words = _last_sentences(whole, min(room - NOTE_CHARACTERS, PROSE_CHARACTERS))
     left_out = len(words) < len(whole) or len(end) < len(c.prose.strip())
     speaker = _person(c.third_party) if c.outcome == "third_party" else None
-    return _WORDS["report"](_quoted(words) if words else "", left_out, bool(told.withheld), speaker)
+    return _WORDS["report"](_quoted(words) if words else "", left_out, bool(told.withheld or c.held_back), speaker)
 
 
 def _last_words(c: Conversation, cycle: Cycle) -> str:

@@ -234,6 +234,19 @@ class Conversation:
     cycle_id: str | None
     claiming: str | None = None
     """Prose that passes on decisions, in the place of `prose`: told by nobody who has not checked them (DESIGN 12)."""
+    held_back: int = 0
+    """So many of its sentences a person withheld; they are in neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldText:
+    """A text that a person withheld from every reader. Who and why are null when they were forgotten."""
+
+    text: str
+    by: str | None
+    why: str | None
+    at: datetime
+    event_id: str
 
 
 @dataclass(frozen=True, slots=True)

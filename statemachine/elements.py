@@ -370,6 +370,22 @@ class Redirected(Element):
     wrong: bool = False
 
 
+class TextJudged(Element):
+    """A person withheld a text from every reader, or let it be shown again; by whom and why are words and may be forgotten."""
+
+    at: Stamp
+    by: str | None = None
+    cycle_id: str | None = None
+    digest: str
+    event_id: str
+    loan_id: str | None = None
+    sentence: str | None = None
+    shown: bool = False
+    through: str | None = None
+    type: Literal["text"]
+    why: str | None = None
+
+
 AnyElement: TypeAlias = (
     CommitmentSaid
     | ConversationTold
@@ -388,4 +404,5 @@ AnyElement: TypeAlias = (
     | FactStatedOnce
     | ConversationBegun
     | Redirected
+    | TextJudged
 )

@@ -34,6 +34,7 @@ from statemachine.elements import (
     ProseTold,
     Redirected,
     StrangerMet,
+    TextJudged,
 )
 from statemachine.record import Record
 from statemachine.redirects import whose
@@ -62,7 +63,7 @@ class Counted:
     """The elements that count, by what they are. Of one id that came with different bytes, the smallest counts."""
 
     __slots__ = (
-        "begun", "breaks", "closings", "commitments", "contact", "facts", "holds", "identifiers", "loans", "messages",
+        "begun", "breaks", "closings", "commitments", "contact", "facts", "holds", "identifiers", "judged", "loans", "messages",
         "payments", "prose", "redirects", "reversals", "started", "strangers", "told", "withdrawals",
     )  # fmt: skip
 
@@ -105,6 +106,7 @@ class Counted:
         self.facts: list[FactStatedOnce] = by_type[FactStatedOnce]
         self.holds: list[HoldSet] = by_type[HoldSet]
         self.identifiers: list[IdentifierFact] = by_type[IdentifierFact]
+        self.judged: list[TextJudged] = by_type[TextJudged]
         self.messages: list[MessageReported] = by_type[MessageReported]
         self.payments: list[PaymentMade] = by_type[PaymentMade]
         self.prose: list[ProseTold] = by_type[ProseTold]

@@ -25,6 +25,7 @@ from statemachine.elements import (
     IdentifierFact,
     PromiseWithdrawn,
     ProseTold,
+    TextJudged,
 )
 from statemachine.grounding import folded
 from statemachine.record import Bucket, Hasher, Record, Tombstone
@@ -35,6 +36,7 @@ TEXTS: dict[type, tuple[str, ...]] = {
     HoldSet: ("reason",),
     IdentifierFact: ("reason",),
     PromiseWithdrawn: ("reason",),
+    TextJudged: ("by", "sentence", "why"),
 }
 """Where elements hold free text that may simply be absent."""
 LABELS: dict[type, tuple[str, ...]] = {
@@ -92,6 +94,8 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
     match element:
         case ProseTold() if forgotten(element.text) or (element.text and any(t.prose for t in due)):
             changes["text"] = ""
+        case TextJudged() if element.sentence and any(t.prose for t in due):
+            changes["sentence"] = None
         case FactStatedOnce() if _fact_forgotten(element.fact, forgotten):
             changes["fact"] = element.fact.changed(text="", quote=None, fact_id="")
         case ConversationTold():

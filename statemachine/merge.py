@@ -36,6 +36,7 @@ from statemachine.elements import (
     ProseTold,
     Redirected,
     StrangerMet,
+    TextJudged,
 )
 from statemachine.entries import Summary
 from statemachine.forgetting import cleaned, cleaned_bucket
@@ -49,7 +50,7 @@ from statemachine.record import (
     Record,
     Tombstone,
 )
-from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, MemoryForgotten
+from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, MemoryForgotten, TextWithheld
 from statemachine.wire import NOBODY_OUTCOMES, STRANGER_OUTCOMES
 
 ALL_IDENTIFIERS = "*"
@@ -103,6 +104,9 @@ def lift(entry: Entry) -> list[Any]:
     common: dict[str, Any] = {"at": stamp.effective_at, "digest": stamp.digest, "event_id": body.event_id}
     if isinstance(body, BorrowerRedirected):
         return [Redirected(type="redirect", to=body.to, ended=body.ended, wrong=body.wrong, **common)]
+    if isinstance(body, TextWithheld):
+        judged = {"by": body.by, "sentence": body.sentence, "shown": body.shown, "why": body.why}
+        return [TextJudged(type="text", **judged, **common)]
     if not isinstance(body, entries.Event):
         return []
     common |= {"loan_id": body.loan_id, "cycle_id": body.cycle_id, "through": stamp.through}
@@ -305,6 +309,8 @@ def bucket_of(element: Any) -> Name:
             return ("started", element.channel)
         case Redirected():
             return ("redirect",)
+        case TextJudged():
+            return ("withheld",)
     raise TypeError(f"{type(element).__name__} has no bucket")
 
 

@@ -34,6 +34,8 @@ from statemachine.evidence import Counted, Policy
 from statemachine.record import PROSE_CONVERSATIONS
 from statemachine.volatility import FACT_KINDS, volatility_of
 from statemachine.wire import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
+from statemachine.withholding import without
+from statemachine.words import folded
 
 CALLBACK_WITHOUT_TIME_DAYS = 7
 """An appointment whose time nobody could read is shown this long."""
@@ -54,9 +56,13 @@ def _revision(element: ConversationTold) -> tuple[Any, ...]:
 
 
 def conversations_told(
-    conversations: list[ConversationTold], prose: Iterable[ProseTold], now: datetime, prose_days: float
+    conversations: list[ConversationTold],
+    prose: Iterable[ProseTold],
+    now: datetime,
+    prose_days: float,
+    hidden: frozenset[str],
 ) -> tuple[tuple[Conversation, ...], list[datetime]]:
-    """Conversations with their prose: of the newest few, and not past its retention."""
+    """Conversations with their prose: of the newest few, not past its retention, and without what a person withheld."""
     life = timedelta(days=prose_days)
     words = {e.event_id: e for e in prose if e.text and now < e.at + life}
     in_words = [c for c in reversed(conversations) if c.event_id in words][:PROSE_CONVERSATIONS]
@@ -64,6 +70,7 @@ def conversations_told(
     result = []
     for c in conversations:
         told = words.get(c.event_id) if c.event_id in shown else None
+        text, held_back = without(told.text, hidden) if told else (None, 0)
         result.append(
             Conversation(
                 channel=c.channel,
@@ -82,11 +89,12 @@ def conversations_told(
                 agent=c.agent,
                 resume_id=c.resume_id,
                 entered_state=c.entered_state,
-                prose=told.text if told and not told.claims else None,
-                claiming=told.text if told and told.claims else None,
+                prose=text if told and not told.claims else None,
+                claiming=text if told and told.claims else None,
                 amounts=told.amounts if told else (),
                 loan_id=c.loan_id,
                 cycle_id=c.cycle_id,
+                held_back=held_back,
             )
         )
     return tuple(result), [c.at + life for c in in_words]
@@ -204,16 +212,17 @@ def opt_outs_of(elements: Iterable[ContactChoice]) -> tuple[OptOut, ...]:
 
 
 def facts_of(
-    stated: Iterable[FactStatedOnce], conversations: Iterable[ConversationTold], now: datetime
+    stated: Iterable[FactStatedOnce], conversations: Iterable[ConversationTold], now: datetime, hidden: frozenset[str]
 ) -> tuple[tuple[KnownFact, ...], list[datetime]]:
-    """One fact per kind, subject and folded text, newest first; stated before inferred (DESIGN 11)."""
+    """One fact per kind, subject and folded text, newest first; stated before inferred (DESIGN 11). None that a person
+    withheld."""
     found: dict[str, KnownFact] = {}
     readings: list[tuple[datetime, str, str | None, FactSaid]] = [(e.at, "stated", None, e.fact) for e in stated]
     readings += [(c.at, "inferred", c.conversation_id, f) for c in conversations for f in c.facts]
     ends = []
     for at, source, conversation_id, said in sorted(readings, key=lambda r: (r[0], r[1] == "stated", r[3].fact_id)):
         fact = _known(said, at, source, conversation_id, now)
-        if fact is None:
+        if fact is None or (hidden and folded(fact.text) in hidden):
             continue
         known = found.get(said.fact_id)
         if known is None or fact.source == "stated" or known.source == "inferred":

@@ -44,8 +44,8 @@ Hasher: TypeAlias = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many elements are kept (DESIGN 3, 18). Holds, opt-outs, redirects and what turned out to be
-    somebody else's number are never let go and not counted."""
+    """How many elements are kept (DESIGN 3, 18). Holds, opt-outs, redirects, texts that a person withheld
+    and what turned out to be somebody else's number are never let go and not counted."""
 
     bucket: int = 64
     payments: int = 512
@@ -61,7 +61,7 @@ class Limits:
 LIMITS = Limits()
 PROSE_CONVERSATIONS = 8
 """Conversations told in their own words; their revisions share the bucket's sixteen places."""
-KEPT_ALWAYS = frozenset({"holds", "contact", "redirect", "wrong_borrower"})
+KEPT_ALWAYS = frozenset({"holds", "contact", "redirect", "withheld", "wrong_borrower"})
 Name: TypeAlias = tuple[str, ...]
 
 

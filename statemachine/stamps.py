@@ -3,8 +3,8 @@
 Stamps are what needed a clock, a policy, a look-up or an understanding of words: when it arrived, when it took effect, whose
 it is, what it promised. No later step computes them again, so a replay of the log gives the same record on any day.
 
-Four bodies are ours alone and can not be posted: a provisional record that turned out to be somebody's, the evidence that
-it sends there, a forget request, and what became of a decision.
+Five bodies are ours alone and can not be posted: a provisional record that turned out to be somebody's, the evidence that
+it sends there, a forget request, what became of a decision, and a text that a person withheld.
 """
 
 from __future__ import annotations
@@ -120,14 +120,29 @@ class DecisionChanged(Value):
     type: Literal["decision.changed"]
 
 
-Internal: TypeAlias = BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged
+class TextWithheld(Value):
+    """A text that a person withheld from every reader, or with `shown` lets be told again (DESIGN 16). Without a sentence it
+    was forgotten."""
+
+    by: str | None = None
+    event_id: str
+    sentence: str | None = None
+    shown: bool = False
+    type: Literal["text.withheld"]
+    why: str | None = None
+
+
+Internal: TypeAlias = BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged | TextWithheld
 INTERNAL_TYPES: dict[str, type[Value]] = {
     "borrower.redirected": BorrowerRedirected,
     "decision.changed": DecisionChanged,
     "evidence.joined": EvidenceJoined,
     "memory.forgotten": MemoryForgotten,
+    "text.withheld": TextWithheld,
 }
-Body: TypeAlias = Summary | Event | BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged
+Body: TypeAlias = (
+    Summary | Event | BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged | TextWithheld
+)
 
 
 class UnreadableEntry(ValueError):

@@ -37,6 +37,7 @@ from statemachine.conclusions import (
     Payment,
     Promise,
     StartedConversation,
+    WithheldText,
 )
 from statemachine.cycles import conclude, rung
 from statemachine.evidence import Counted, Policy, last_links, zone_of
@@ -56,6 +57,7 @@ from statemachine.person import (
 from statemachine.placing import holdings_of, place_payments, place_promises
 from statemachine.record import Record
 from statemachine.redirects import NOBODYS, whose
+from statemachine.withholding import NOTHING, hidden_by, withheld_of
 
 __all__ = [
     "NO_IDENTITY", "STAGES", "BorrowerState", "Callback", "Claim", "Conversation", "Cycle", "Evidence", "Flag", "Hold",
@@ -94,6 +96,8 @@ class BorrowerState:
     """Of a provisional record: its evidence up to here is not told of whoever has it now."""
     unplaced_payments: tuple[Payment, ...]
     """Payments that count in no cycle: they name no loan while several are known (listed for ops)."""
+    withheld_texts: tuple[WithheldText, ...]
+    """What a person withheld: in no conversation's prose here, and no fact's."""
     valid_until: datetime | None
     """The earliest time at which time alone changes any of this."""
     calendar: Calendar = field(repr=False, compare=False)
@@ -144,11 +148,13 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     cycles = _cycles(record, holdings, calendar, now, zone, policy.currency)
     identities, expiries = identities_of(counted, conversations, now, policy)
     holds, hold_ends = holds_of(counted.holds, now)
-    facts, fact_ends = facts_of(counted.facts, conversations, now)
+    withheld = withheld_of(counted.judged) if counted.judged else ()
+    hidden = hidden_by(withheld) if withheld else NOTHING
+    facts, fact_ends = facts_of(counted.facts, conversations, now, hidden)
     callback, callback_ends = callback_of(conversations, now)
     promise_ends = [c.promise_overdue_at for c in cycles if c.promise_overdue_at]
     redirected_to, moved = whose(counted.redirects) if counted.redirects else NOBODYS
-    told, prose_ends = conversations_told(conversations, counted.prose, now, policy.prose_days)
+    told, prose_ends = conversations_told(conversations, counted.prose, now, policy.prose_days, hidden)
     moments = (*expiries, *hold_ends, *fact_ends, *callback_ends, *promise_ends, *prose_ends)
     return BorrowerState(
         borrower_id=record.borrower_id,
@@ -166,6 +172,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
         redirected_to=redirected_to,
         moved_until=moved,
         unplaced_payments=tuple(unplaced),
+        withheld_texts=withheld,
         valid_until=min((m for m in moments if m > now), default=None),
         calendar=calendar,
     )

@@ -18,7 +18,7 @@ from statemachine.elements import WRONG_BORROWER, FactSaid
 from statemachine.entries import Summary
 from statemachine.forgetting import BORROWER, cleaned_record, is_code, mentions
 from statemachine.record import Hasher, Tombstone
-from statemachine.stamps import INTERNAL_TYPES, Entry, EvidenceJoined, Stamps
+from statemachine.stamps import INTERNAL_TYPES, Entry, EvidenceJoined, Stamps, TextWithheld
 
 FORGOTTEN: Final = "[forgotten]"
 """Where a text must stand."""
@@ -81,7 +81,7 @@ def cleaned(entry: Entry, body: bytes, tombstones: Sequence[Tombstone], hasher: 
             envelope.body_bytes(entry.body.changed(record=record)), envelope.stamps_bytes(entry.stamps), frozenset()
         )
     due = [t for t in tombstones if entry.stamps.effective_at <= t.at]
-    if not due or entry.type in INTERNAL_TYPES:
+    if not due or (entry.type in INTERNAL_TYPES and not isinstance(entry.body, TextWithheld)):
         return None
     everything, prose = any(t.everything for t in due), any(t.prose for t in due)
     gone = _Gone(everything, prose, tuple({word for t in due for word in t.words}), hasher)
@@ -105,7 +105,7 @@ def _document(document: Mapping[str, Any], type_: str, gone: _Gone) -> dict[str,
     for name, value in document.items():
         if name in KEPT or (name == "reason" and type_ in CODED_REASONS):
             told[name] = value
-        elif name == "summary" and gone.prose:
+        elif name in ("summary", "sentence") and gone.prose:
             continue
         elif name == "extra":
             if not (gone.everything or _names_any(value, gone)):

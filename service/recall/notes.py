@@ -21,6 +21,7 @@ from statemachine.conclusions import Conversation, KnownFact
 from statemachine.screening import screened
 from statemachine.state import BorrowerState
 from statemachine.volatility import Kind, Volatility
+from statemachine.withholding import hidden_by, without
 
 Purpose = Literal["current", "history"]
 PURPOSES: Final = ("current", "history")
@@ -104,9 +105,10 @@ def untold(state: BorrowerState, policy: Policy, now: datetime) -> list[str]:
 def conversations_as_notes(state: BorrowerState, older: Mapping[str, Mapping[str, Any]]) -> list[Note]:
     """Each conversation of which there is prose; `older`: bodies by entry, of those that the record has no prose of."""
     found = []
+    hidden = hidden_by(state.withheld_texts)
     for c in state.conversations:
         prose, amounts = (c.prose, c.amounts) if c.prose is not None else _of_body(older.get(c.event_id))
-        told = _shown(prose, amounts) if prose else ""
+        told = _shown(without(prose, hidden)[0], amounts) if prose else ""
         if told:
             found.append(_conversation(state, c, told))
     return found

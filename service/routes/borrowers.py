@@ -41,6 +41,7 @@ from statemachine.record import UnreadableRecord
 from statemachine.stamps import UnreadableEntry
 from statemachine.state import UnknownLoan as NoSuchLoan
 from statemachine.wire import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id
+from statemachine.withholding import hidden_by
 
 router = routes("borrowers")
 log = structlog.get_logger("service.routes")
@@ -172,12 +173,12 @@ async def get_borrower(call: Call) -> Response:
     wanted = call.query(OfLoan)
     one, policy = await known(call, wanted)
     cycle, state, now = cycle_of(one, wanted.loan_id), one.state, call.parts.clock()
-    last = {c.channel: c for c in state.conversations}
+    last, hidden = {c.channel: c for c in state.conversations}, hidden_by(state.withheld_texts)
 
     def look(conn: Connection) -> dict[str, dict[str, Any]]:
         bodies = records.bodies(conn, call.tenant, tuple(c.event_id for c in last.values()))
         return {
-            channel: told(bodies[c.event_id], "summary", c.at, now, policy)
+            channel: told(bodies[c.event_id], "summary", c.at, now, policy, hidden)
             for channel, c in last.items()
             if c.event_id in bodies
         }
@@ -305,7 +306,7 @@ async def get_flags(call: Call) -> Response:
     answers="200: conversations and events, newest first, as they were posted.",
 )  # fmt: skip
 async def get_timeline(call: Call) -> Response:
-    """Everything that was told of one borrower, on one line."""
+    """Everything that was told of one borrower, on one line; but for what a person of the lender's withheld."""
     wanted = call.query(OfPage)
     one, policy = await known(call, wanted)
     now = call.parts.clock()
@@ -322,7 +323,8 @@ def _item(one: Known, item: dict[str, Any], now: datetime, policy: Policy) -> di
     """An item of the time line as it may be told now, with the cycle and attempt in which it stands."""
     loan_id, cycle_id, attempt = one.state.place(item["loan_id"], item["cycle_id"], item["at"])
     type_ = "summary" if item["kind"] == "conversation" else item["entry"]["type"]
-    entry = told(item["entry"], type_, item["at"], now, policy)
+    hidden = hidden_by(one.state.withheld_texts)
+    entry = told(item["entry"], type_, item["at"], now, policy, hidden)
     return item | {"loan_id": loan_id, "cycle_id": cycle_id, "attempt": attempt, "entry": entry}
 
 

@@ -1,4 +1,5 @@
-"""Random histories of one borrower: summaries of both channels, every hard event, revisions, re-sent ids, forgetting.
+"""Random histories of one borrower: summaries of both channels, every hard event, revisions, re-sent ids, what is forgotten and
+what a person withheld.
 
 Few ids, loans, cycles and times, so that everything meets everything; entries are stamped here as intake would.
 """
@@ -16,7 +17,7 @@ from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.forgetting import term_of
 from statemachine.record import Record, Tombstone
-from statemachine.stamps import Entry, MemoryForgotten, PromiseTerms, Stamps
+from statemachine.stamps import Entry, MemoryForgotten, PromiseTerms, Stamps, TextWithheld
 from statemachine.wire import CHANNELS, CONTACT_OUTCOMES, OUTCOMES
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -183,7 +184,23 @@ def forgettings(draw: st.DrawFn) -> Entry:
     return stamped(MemoryForgotten(event_id=stone.event_id, tombstone=stone, type="memory.forgotten"), at)
 
 
-entries = st.one_of(summaries(), summaries(), events(), events(), events(), forgettings())
+@st.composite
+def judgements(draw: st.DrawFn) -> Entry:
+    """A person withholds a text, or lets it be shown again."""
+    at, shown = draw(times), draw(st.booleans())
+    sentence = draw(st.sampled_from(["She will see.", f"Her friend {WORDS[0]} called.", *WORDS]))
+    body = TextWithheld(
+        by="asha",
+        event_id=f"judged-{draw(st.integers(1, 3))}-{at}-{shown}-{sentence}",
+        sentence=sentence,
+        shown=shown,
+        type="text.withheld",
+        why=draw(st.sampled_from([None, WORDS[0]])),
+    )
+    return stamped(body, at)
+
+
+entries = st.one_of(summaries(), summaries(), events(), events(), events(), forgettings(), judgements())
 histories = st.lists(entries, max_size=14)
 
 

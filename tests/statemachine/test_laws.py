@@ -197,12 +197,12 @@ def assert_nothing_fell(before: BorrowerState, after: BorrowerState) -> None:
 
 
 def _is_anybodys(cycle: Cycle, before: BorrowerState, after: BorrowerState) -> bool:
-    """Whether it came out that a second loan had been named before the payment, which names none (DESIGN 6)."""
+    """Whether it came out that the loan, or a second one, had been named before the payment, which names none (DESIGN 6)."""
     evidence = cycle.payment_confirmed.evidence
     if evidence is None:
         return False
     named = [sum(first < evidence.at for first in state.calendar.loans.values()) for state in (before, after)]
-    return named[0] <= 1 < named[1]
+    return named[0] <= 1 and named[0] < named[1]
 
 
 def test_a_correction_to_not_the_borrower_is_the_one_exception() -> None:

@@ -1,0 +1,107 @@
+"""A text that a person withheld is told to nobody: not again, not as a fact, and not because something newer came (DESIGN 16)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from statemachine.elements import FactSaid
+from statemachine.entries import Summary
+from statemachine.forgetting import term_of
+from statemachine.merge import merge
+from statemachine.record import Limits, Record, Tombstone
+from statemachine.stamps import Entry, MemoryForgotten, TextWithheld
+from statemachine.state import BorrowerState, derive
+from statemachine.withholding import hidden_by, without
+from tests.examples import often
+from tests.statemachine.histories import LATER, NOON, POLICY, empty, entries, hasher, stamped
+
+SENTENCE = "Her friend Martha called."
+PROSE = f"She will pay. {SENTENCE} She was kind."
+
+
+def told(conversation: str, days: int, prose: str = PROSE, revision: int = 1) -> Entry:
+    at = NOON + timedelta(days=days)
+    body = Summary(
+        channel="voice",
+        conversation_id=conversation,
+        revision=revision,
+        ended_at=at,
+        outcome="connected",
+        summary=prose,
+    )
+    fact = FactSaid(fact_id=f"f-{conversation}", kind="goal", text="her friend Martha called")
+    return stamped(body, at, contact=True, facts=(fact,))
+
+
+def judged(days: float, sentence: str = SENTENCE, *, shown: bool = False) -> Entry:
+    at = NOON + timedelta(days=days)
+    body = TextWithheld(
+        by="asha", event_id=f"j-{days}-{shown}", sentence=sentence, shown=shown, type="text.withheld", why="untrue"
+    )
+    return stamped(body, at)
+
+
+def state_of(*history: Entry, limits: Limits | None = None) -> BorrowerState:
+    record = empty()
+    for entry in history:
+        record = merge(record, entry, hasher, limits or Limits())
+    return derive(Record.from_bytes(record.to_bytes()), LATER, POLICY)
+
+
+def test_the_sentence_is_in_no_conversation_and_no_fact_and_the_rest_stays() -> None:
+    state = state_of(told("c-1", 1), judged(2))
+    (conversation,) = state.conversations
+    assert (conversation.prose, conversation.held_back) == ("She will pay. She was kind.", 1)
+    assert state.facts == ()
+    (withheld,) = state.withheld_texts
+    assert (withheld.text, withheld.by, withheld.why) == (SENTENCE, "asha", "untrue")
+
+
+def test_a_higher_revision_and_a_later_conversation_do_not_bring_it_back() -> None:
+    spelled = PROSE.replace(SENTENCE, "her friend, MARTHA, called!")
+    state = state_of(told("c-1", 1), judged(2), told("c-1", 3, revision=2), told("c-2", 4, spelled))
+    assert [c.prose for c in state.conversations] == ["She will pay. She was kind."] * 2
+    assert state.facts == ()
+
+
+def test_all_of_a_report_may_be_withheld() -> None:
+    (conversation,) = state_of(told("c-1", 1, SENTENCE), judged(2)).conversations
+    assert (conversation.prose, conversation.held_back) == ("", 1)
+
+
+def test_what_was_withheld_may_be_shown_again_and_the_last_word_counts() -> None:
+    shown = state_of(told("c-1", 1), judged(2), judged(3, shown=True))
+    assert (shown.conversations[0].prose, shown.withheld_texts) == (PROSE, ())
+    assert [f.text for f in shown.facts] == ["her friend Martha called"]
+    again = state_of(told("c-1", 1), judged(4), judged(3, shown=True), judged(2))
+    assert [one.at for one in again.withheld_texts] == [NOON + timedelta(days=4)]
+    assert state_of(judged(2, shown=True), judged(2)).withheld_texts, "at the same time withholding counts"
+
+
+def test_it_is_never_let_go_however_much_is_said_after_it() -> None:
+    chatter = [told(f"c-{n}", 3 + n) for n in range(9)]
+    state = state_of(judged(2), *chatter, limits=Limits(bucket=1, payments=1, prose=1, total=2))
+    assert state.withheld_texts
+    assert all(SENTENCE not in (c.prose or "") for c in state.conversations)
+
+
+def test_what_was_forgotten_of_it_leaves_no_word() -> None:
+    stone = Tombstone(at=NOON + timedelta(days=9), event_id="f-1", words=(term_of("Martha", hasher),))
+    forgotten = stamped(MemoryForgotten(event_id="f-1", tombstone=stone, type="memory.forgotten"), NOON)
+    for history in ([told("c-1", 1), judged(2), forgotten], [forgotten, judged(2), told("c-1", 1)]):
+        record = empty()
+        for entry in history:
+            record = merge(record, entry, hasher)
+        assert b"Martha" not in record.to_bytes()
+        assert derive(record, LATER, POLICY).withheld_texts == ()
+
+
+@given(history=st.lists(entries, max_size=12), sentence=st.sampled_from(["She will see.", SENTENCE]))
+@settings(max_examples=often(60), deadline=None)
+def test_after_any_history_a_text_withheld_last_is_nowhere(history: list[Entry], sentence: str) -> None:
+    state = state_of(*history, stamped(judged(0, sentence).body, LATER - timedelta(hours=1)))
+    hidden = hidden_by(state.withheld_texts)
+    assert all(without(c.prose, hidden)[1] == 0 and sentence not in c.prose for c in state.conversations if c.prose)
