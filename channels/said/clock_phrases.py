@@ -8,8 +8,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 from channels.said import words
+from channels.said.figures import Number
 from channels.said.line import NOTHING, Line
-from channels.said.numerals import Number
 
 LONGEST_DELAY_UNITS = 1_000  # "in 1000 minutes"
 

@@ -18,17 +18,16 @@ from channels.said.day_phrases import (
     day_of_month,
     duration,
     length_without_number,
-    month_phrase,
     relative_day,
     slashed_date,
-    week_phrase,
-    weekday_phrase,
 )
 from channels.said.days import Dated
 from channels.said.line import Line
 from channels.said.money_phrases import count, currency_before, is_negative, percentage, sum_of_money
+from channels.said.month_phrases import month_phrase
 from channels.said.numerals import NUMBER_BEGINNINGS, items
 from channels.said.reading import Kind, day_month_year, fold, holds_digits, pieces, words_of
+from channels.said.week_phrases import week_phrase, weekday_phrase
 
 KEPT_LINES: Final = 1_024
 """One summary's words are asked for numbers, for days and for claims, several times each."""

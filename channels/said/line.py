@@ -12,8 +12,9 @@ from decimal import Decimal
 
 from channels.said import words
 from channels.said.days import When
+from channels.said.figures import Number
 from channels.said.ids import ids
-from channels.said.numerals import Item, Number
+from channels.said.numerals import Item
 from channels.said.reading import Kind
 
 LONGEST_CHAIN = 6  # "1, 2, 3, 4, 5 or 6"

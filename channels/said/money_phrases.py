@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from channels.said import words
+from channels.said.figures import Number, plain
 from channels.said.ids import place_of_currency_before
 from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money, rough_range
-from channels.said.numerals import Number, plain
 
 SMALLEST_BARE_SUM = 100  # a smaller number is money only beside a word that goes with money
 WIDEST_RANGE = 20  # "25 to 5000" is no range
