@@ -222,7 +222,9 @@ def _prose(said: Sequence[Said], sentences: Sequence[_Sentence], found: _Found, 
     promised = promised_in(commitment)
     quotes: dict[int, str] = {}
     length = 0
-    for sentence in (*reversed(found.told), *reversed(sentences)):
+    told_with_its_day = {s.place - 1 for s in found.told if s.text != sentences[s.place].text}
+    others = (sentence for sentence in reversed(sentences) if sentence.place not in told_with_its_day)
+    for sentence in (*reversed(found.told), *others):
         if len(quotes) >= QUOTES:
             break
         line = screened(_quoted(sentence.text), amounts_allowed=promised, numbers=words.numbers).text

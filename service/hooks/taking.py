@@ -16,11 +16,13 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
+from channels import fields
 from channels.delivery import Item, Moved, Status
 from channels.messages import ChatMessage
 from service import naming, records
@@ -30,12 +32,16 @@ from service.hooks.bodies import Body, Claimed
 from service.intake.message_ids import hashed
 from service.intake.receive import Received, receive
 from statemachine.entries import EVENT_TYPES, Event, Identifier, IdentifierLinked, IdentifierUnlinked, Summary
+from statemachine.holding import end_of_day
 
 if TYPE_CHECKING:
     from service.wiring import Parts
 
 ITEMS_AT_ONCE: Final = 25
 """In one transaction, and between two turns of everybody else's."""
+LATEST_REPORT: Final = timedelta(days=14)
+"""So late a report without a time is believed to have come, twice as late as any vendor delivers (VENDORS 0). A promised day
+that lies further back is a month or a year that a model got wrong, and is withheld."""
 UNREADABLE: Final = "@unreadable"
 """The key of a whole body that nothing could be made of."""
 
@@ -163,7 +169,10 @@ def _prepare(conn: Connection, parts: Parts, tenant: str, work: Sequence[_Work])
 
 
 def _dated(conn: Connection, parts: Parts, tenant: str, told: Summary | Event) -> Summary | Event:
-    """A summary without a time of its own ended when another report of its conversation says so (VENDORS A.7)."""
+    """A summary without a time of its own ended when another report of its conversation says so (VENDORS A.7).
+
+    Without one, its arrival and the day that it promises are the two things that are known: it was over by either.
+    """
     if not isinstance(told, Summary):
         return told
     policy = parts.policies.for_tenant(tenant)
@@ -175,7 +184,19 @@ def _dated(conn: Connection, parts: Parts, tenant: str, told: Summary | Event) -
             continue
         known |= {id_ for id_ in (named.borrower_id, named.provisional_id) if id_ is not None}
     at = records.ended_at(conn, tenant, sorted(known), told.channel, told.conversation_id)
+    if at is None:
+        zones = (records.time_zone_of(conn, tenant, id_) for id_ in sorted(known))
+        at = _by_its_promise(told, next((zone for zone in zones if zone), policy.time_zone))
     return told if at is None or at > told.ended_at else told.model_copy(update={"ended_at": at})
+
+
+def _by_its_promise(told: Summary, zone: str) -> datetime | None:
+    """The end of the promised day, where the report came later than that, and not too late to be believed: nobody promises
+    a day that is past. None where arrival is the better bound."""
+    due = fields.day(told.commitment.due_date) if told.commitment is not None else None
+    if due is None or not timedelta() < told.ended_at.astimezone(ZoneInfo(zone)).date() - due <= LATEST_REPORT:
+        return None
+    return end_of_day(due, zone) - timedelta(seconds=1)
 
 
 def _whose(conn: Connection, parts: Parts, tenant: str, message: ChatMessage) -> str | None:

@@ -97,6 +97,7 @@ def test_a_promise_for_the_day_named_just_before_is_quoted_with_it() -> None:
     draft = plain(turns("borrower: Salary 25 ko aayegi. 12,500 tab de dungi."), WHATSAPP, NOON, ZONE)
     assert draft.commitment is not None
     assert draft.commitment.quote == "Salary 25 ko aayegi. 12,500 tab de dungi."
+    assert draft.summary == "The borrower wrote: “Salary 25 ko aayegi. 12,500 tab de dungi”."
     apart = plain(turns("borrower: Salary 25 ko aayegi.", "borrower: 12,500 tab de dungi."), WHATSAPP, NOON, ZONE)
     assert apart.commitment is not None
     assert apart.commitment.quote == "12,500 tab de dungi."

@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.channels.vendors.test_whatsapp import message, meta
 from tests.service.conftest import Where
 from tests.service.embedded import SECRETS, open_store
 from tests.service.hooks.posting import Posting, posting
-from tests.vendors import need_samples, sample, signed
+from tests.vendors import FORM, signed
 
 WAMID = "wamid.HBgMOTE5MDAwMDAwMTAxFQIAERggOEU5RkEA"
 PHONE = {"kind": "phone", "value": "+919000000101"}
@@ -151,17 +152,58 @@ async def test_chats_of_a_hook_are_summarised_as_a_promise(tmp_path: Path) -> No
         assert (promise["amount"], promise["due_date"], promise["status"]) == ("12500.00", "2026-12-05", "proposed")
 
 
-@pytest.mark.parametrize("leg", [True, False])
-async def test_a_report_without_a_time_ended_when_the_leg_of_its_call_did_else_now(leg: bool, tmp_path: Path) -> None:
-    need_samples()
+def relayed(due: str, call: str = "CA-1") -> bytes:
+    """ConversationRelay's report, which tells no time."""
+    outcome = {"amount_rupees": 5000, "promised_date": due, "read_back_confirmed": True}
+    form = {"CallSid": call, "SessionId": f"VX-{call}", "SessionStatus": "ended", "Direction": "outbound-api",
+            "From": "+912200000007", "To": "+919000000101",
+            "HandoffData": json.dumps({"borrower_id": "B-1", "outcome": outcome})}  # fmt: skip
+    return urlencode(form).encode()
+
+
+@pytest.mark.parametrize(
+    ("arrives", "due", "ended", "told"),
+    [
+        ("2026-11-22T06:00:00Z", "2026-11-25", "2026-11-22T06:00:00Z", ("confirmed", "2026-11-25")),
+        ("2026-11-25T18:29:00Z", "2026-11-25", "2026-11-25T18:29:00Z", ("confirmed", "2026-11-25")),
+        ("2026-11-25T18:31:00Z", "2026-11-25", "2026-11-25T18:29:59Z", ("confirmed", "2026-11-25")),
+        ("2026-12-09T12:00:00Z", "2026-11-25", "2026-11-25T18:29:59Z", ("confirmed", "2026-11-25")),
+        ("2026-12-10T12:00:00Z", "2026-11-25", "2026-12-10T12:00:00Z", ("proposed", "None")),
+        ("2026-11-22T06:00:00Z", "2025-11-25", "2026-11-22T06:00:00Z", ("proposed", "None")),
+        ("2026-11-22T06:00:00Z", "2026-13-45", "2026-11-22T06:00:00Z", ("proposed", "None")),
+    ],
+)
+async def test_a_report_without_a_time_was_over_by_its_arrival_and_by_the_day_it_promises(
+    arrives: str, due: str, ended: str, told: tuple[str, str], tmp_path: Path
+) -> None:
+    """Nobody promises a day that is past; a day that lies too far back is a model's slip."""
+    async with posting(tmp_path, datetime.fromisoformat(arrives)) as vendor:
+        hook = await vendor.hook("voice", "twilio")
+        assert (await vendor.raw(hook, relayed(due), FORM)).status == 200
+        promise = await vendor.promise("B-1")
+        assert (promise["status"], promise["due_date"]) == told
+        (item,) = (await vendor.api.get("/v1/borrowers/B-1/timeline"))["items"]
+        assert item["at"] == ended
+        taken_again = "UPDATE hook_body SET is_done = 0, claimed_until = NULL"
+        await vendor.api.parts.database.write(lambda c: c.exec_driver_sql(taken_again))
+        await vendor.api.parts.database.write(lambda c: c.exec_driver_sql("UPDATE hook_item SET state = 'taken'"))
+        vendor.api.behind.now += timedelta(minutes=2)
+        await vendor.read()
+        assert (await vendor.borrower("B-1"))["record_version"] == 1
+        assert await vendor.asides() == []
+
+
+async def test_a_report_without_a_time_ended_when_the_leg_of_its_call_did(tmp_path: Path) -> None:
+    leg = {"CallSid": "CA-1", "CallStatus": "completed", "SequenceNumber": "3", "Direction": "outbound-api",
+           "From": "+912200000007", "To": "+919000000101", "Timestamp": "Sun, 22 Nov 2026 05:42:34 +0000",
+           "borrower_id": "B-1"}  # fmt: skip
     async with posting(tmp_path) as vendor:
         hook = await vendor.hook("voice", "twilio")
-        if leg:
-            await vendor.post(sample("voice-twilio-status-callback.json"), hook)
-        await vendor.post(sample("voice-twilio-conversationrelay-action.json"), hook)
-        promise = await vendor.promise("bor_0101")
-        told = (promise["status"], promise["due_date"])
-        assert told == (("confirmed", "2026-11-25") if leg else ("proposed", "None"))
+        await vendor.raw(hook, urlencode(leg).encode(), FORM)
+        await vendor.raw(hook, relayed("2026-11-25"), FORM)
+        (item,) = (await vendor.api.get("/v1/borrowers/B-1/timeline"))["items"]
+        assert (item["at"], item["revisions"]) == ("2026-11-22T05:42:34Z", 2)
+        assert (await vendor.promise("B-1"))["status"] == "confirmed"
 
 
 # -- how a call begins -------------------------------------------------------------------------------------------------------
