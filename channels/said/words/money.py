@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 from channels.said.words.spelling import spellings, table_of
+from statemachine.money import CURRENCIES as CODES
 
+# Codes that somebody may write beside a number and mean a word: "all 500", "2 lak", "5 mnt", "btn 5 and 6".
+CODES_THAT_ARE_WORDS = frozenset("ALL ANG BAM BOB BTN CUP GEL LAK MAD MNT MOP MUR NAD PEN RON SOS TOP TRY".split())
+# Every other code is that currency; beside the codes, what else names one.
 CURRENCIES: dict[str, str] = table_of(
-    ("INR", "₹ rs re inr rupee rupees rup(a)y[a|e|ee] rup(a)iy[a|e] rupay rupye rupya rupaiah rupyee"),
+    *((code, code.lower()) for code in sorted(CODES - CODES_THAT_ARE_WORDS)),
+    ("INR", "₹ rs re rupee rupees rup(a)y[a|e|ee] rup(a)iy[a|e] rupay rupye rupya rupaiah rupyee"),
     ("INR", "रु रू रुपये रुपए रुपया रुपयों रूपये रूपए रूपया रुपीज"),
-    ("NGN", "₦ ngn naira nairas"),
-    ("USD", "$ usd dollar dollars डॉलर"),
-    ("EUR", "€ eur euro euros"),
-    ("GBP", "£ gbp"),
-    ("JPY", "¥ jpy yen"),
-    ("BDT", "৳ bdt taka"),
-    ("PHP", "₱ php"),
-    ("THB", "฿ thb baht"),
-    ("VND", "₫ vnd"),
+    ("NGN", "₦ naira nairas"),
+    ("USD", "$ dollar dollars डॉलर"),
+    ("EUR", "€ euro euros"),
+    ("GBP", "£ pound pounds quid"),
+    ("JPY", "¥ yen"),
+    ("CNY", "rmb yuan renminbi"),
+    ("BDT", "৳ taka"),
+    ("PHP", "₱"),
+    ("THB", "฿ baht"),
+    ("VND", "₫ dong"),
     ("TRY", "₺ lira"),
-    ("RUB", "₽ rub"),
-    ("KRW", "₩ krw"),
-    ("ILS", "₪ ils"),
-    ("GHS", "₵ ghs cedi cedis"),
-    ("KES", "kes ksh"),
-    ("ZAR", "zar"),
-    ("AED", "aed dirham dirhams"),
-    ("SAR", "sar riyal riyals"),
-    ("LKR", "lkr"),
-    ("NPR", "npr"),
-    ("PKR", "pkr"),
-    ("IDR", "idr rupiah"),
-    ("MYR", "myr ringgit"),
-    ("SGD", "sgd"),
-    ("MXN", "mxn"),
-    ("BRL", "brl reais"),
-    ("ARS", "ars"),
-    ("COP", "cop"),
-    ("AUD", "aud"),
-    ("CAD", "cad"),
+    ("RUB", "₽ ro(u)ble ro(u)bles ruble rubles"),
+    ("KRW", "₩"),
+    ("ILS", "₪ shekel shekels"),
+    ("GHS", "₵ cedi cedis"),
+    ("KES", "ksh kshs"),
+    ("TZS", "tsh tshs"),
+    ("UGX", "ush ushs"),
+    ("ETB", "birr"),
+    ("ZMW", "kwacha"),
+    ("ZAR", "rand rands"),
+    ("AED", "dirham dirhams"),
+    ("SAR", "riyal riyals"),
+    ("IDR", "rp rupiah"),
+    ("MYR", "rm ringgit"),
+    ("BRL", "reais"),
+    ("UAH", "₴ hryvnia"),
+    ("KZT", "₸ tenge"),
+    ("AZN", "₼"),
+    ("GEL", "₾"),
+    ("CRC", "₡"),
+    ("PYG", "₲"),
+    ("LAK", "₭"),
+    ("KHR", "៛"),
+    ("MNT", "₮"),
+    ("PLN", "zloty zlotys"),
 )
 BEFORE_A_DOLLAR: dict[str, str] = {
     "us": "USD", "r": "BRL", "a": "AUD", "au": "AUD", "c": "CAD", "ca": "CAD", "s": "SGD", "sg": "SGD",
@@ -56,7 +67,7 @@ COUNTED = spellings(
     "emi emis emi's kist kisht kiste kishte kisten kishten kistein installment installments instalment instalments loan "
     "loans ba(a)r dafa time times log logon people person persons bachche bache kids children member members part parts "
     "hissa hisse tukde option options points calls messages questions numbers wheeler gadi gaadi km kms kg meter metre "
-    "unit units year years yr yrs sa(a)l baras bank banks account accounts card cards app apps cheque cheques bounce x "
+    "digit digits unit units year years yr yrs sa(a)l baras bank banks account accounts card cards app apps cheque cheques bounce x "
     "किस्त किस्तें ईएमआई बार लोग लोन बच्चे हिस्से साल पार्ट इंस्टॉलमेंट"
 )
 COUNTED_IN_HUNDREDS = spellings(
@@ -67,12 +78,16 @@ COUNTED_IN_HUNDREDS = spellings(
 NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase half one reminder notice attempt")
 # The number after these names something: an account, a flat, a section of law.
 NAMED_BY_NUMBER = spellings(
-    "account acct acc ac otp pin pincode code utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
+    "account acct acc ac a/c lan otp pin pincode cibil score dpd ipc crpc digit digits ank dhara code utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
     "room section house plot vehicle invoice ticket docket khata खाता नंबर पिन ओटीपी"
 )
 # ... and after these, if "no", "number" or the like stands between.
 NAMED_BY_LINKED_NUMBER = spellings(
-    "loan card policy phone mobile mob whatsapp contact bus train gate ward block case transaction bank"
+    "complaint notice fir loan card policy phone mobile mob whatsapp contact bus train gate ward block case transaction bank"
 )
+# "482913 is the OTP", "100 number", "45 dpd": the number before them is named by these.
+NAMES_WHAT_STANDS_BEFORE = spellings("otp pin pincode utr dpd number num ओटीपी पिन नंबर")
+BEFORE_SUCH_A_NAME = spellings("is hai mera meri my ye yeh the ka था है मेरा मेरी")
+CASES = spellings("case notice section dhara kalam केस धारा")
 LINK_NAME_AND_NUMBER = spellings("no number num id ending # नंबर")
-BETWEEN_NAME_AND_NUMBER = LINK_NAME_AND_NUMBER | spellings("is ka ki hai with in . : -")
+BETWEEN_NAME_AND_NUMBER = LINK_NAME_AND_NUMBER | spellings("is are ka ki hai with in last . : -")
