@@ -137,8 +137,8 @@ def dates(text: str, said_at: datetime, zone: str) -> frozenset[date]:
     if line is None:
         return frozenset()
     verbs = Verbs(line) if line.days else None
-    found = _found(line, today, AHEAD, (*_NOT_DONE, Tense.ARRIVAL), open_ended=True, verbs=verbs)
-    found += _found(line, today, BACK, (*_NOT_TO_COME, Tense.ARRIVAL), open_ended=True, verbs=verbs)
+    found = _found(line, today, AHEAD, (*_NOT_DONE, Tense.OCCASION), open_ended=True, verbs=verbs)
+    found += _found(line, today, BACK, (*_NOT_TO_COME, Tense.OCCASION), open_ended=True, verbs=verbs)
     found += _delayed(line, said_at, zone)
     return frozenset(day for days in found for day in days.days)
 
@@ -164,7 +164,7 @@ def _taken_up(line: Line, today: date) -> list[Days]:
     if not line.days:
         return []
     verbs = Verbs(line)
-    found = _found(line, today, AHEAD, (Tense.ARRIVAL,), verbs=verbs)
+    found = _found(line, today, AHEAD, (Tense.OCCASION,), verbs=verbs)
     return found if found and verbs.takes_up_a_day(line.days[-1].after) else []
 
 

@@ -88,7 +88,7 @@ def day_of_month(line: Line, chain: list[int], numbers: list[Number], after: int
         sure = ordinal or follower in words.DATE_WORDS or month.named is not None
         return line.add_day((NoSuchDay(),), chain[0], end) if sure else None
     if line.alone and not ordinal and month == Month() and end == after:
-        line.money += [Money(number.values, None) for number in numbers]  # a bare "25" may be either
+        line.money += [Money(number.values, None, chain[0], after) for number in numbers]  # a bare "25" may be either
     return line.add_day(tuple(a_day(day, month) for day in days), chain[0], end)
 
 

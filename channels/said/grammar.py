@@ -27,6 +27,7 @@ from channels.said.money_phrases import count, currency_before, is_negative, per
 from channels.said.month_phrases import month_phrase
 from channels.said.numerals import NUMBER_BEGINNINGS, items
 from channels.said.reading import Kind, day_month_year, fold, holds_digits, pieces, words_of
+from channels.said.taken_back import take_back
 from channels.said.week_phrases import week_phrase, weekday_phrase
 
 KEPT_LINES: Final = 1_024
@@ -89,6 +90,7 @@ def _line(folded: str) -> Line:
             at = _word_phrase(line, at)
         else:
             at += 1
+    take_back(line)
     return line
 
 

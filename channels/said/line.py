@@ -27,10 +27,13 @@ _LOOKAHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """A sum: its readings, one if it is clear, and its currency if one was said."""
+    """A sum: its readings, one if it is clear, and its currency if one was said. Its number stands on the items from
+    `first` up to `after`."""
 
     values: tuple[Decimal, ...]
     currency: str | None
+    first: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Line:
 
     money: list[Money] = field(default_factory=list)
     days: list[DayPhrase] = field(default_factory=list)
+    denied_money: list[Money] = field(default_factory=list)
+    denied_days: list[DayPhrase] = field(default_factory=list)
     # Minutes after midnight, None if the half of the day is not clear; and minutes from now: "in 2 hours".
     clocks: list[int | None] = field(default_factory=list)
     delays: list[Decimal] = field(default_factory=list)
@@ -132,19 +137,37 @@ class Line:
     # -- days ---------------------------------------------------------------------------------------------------------
 
     def add_day(self, whens: tuple[When, ...], first: int, after: int, *, open_ended: bool | None = None) -> int:
-        """Takes a phrase for a day, unless it is denied at once: "kal nahi", "not on Friday". Answers `after`."""
-        place = self.skip(after, _BEHIND_A_DAY, 3)
-        denied = self.texts[place] in words.NOT and self.texts[place + 1] not in words.OTHERWISE
-        before = self.before(first)
-        if before in _IN_FRONT_OF_A_DAY and first > 1:
-            before = self.texts[first - 2]
-        if denied or before == "not":
-            return after
+        """Takes a phrase for a day, as denied if it is so at once: "kal nahi", "not on the 25th". Answers `after`."""
+        denied = self.denied_at(self.skip(after, _BEHIND_A_DAY, 3))
+        before = first - 1
+        while before > max(0, first - 3) and self.texts[before] in _IN_FRONT_OF_A_DAY:
+            before -= 1
         if open_ended is None:
-            later = self.skip(after, words.KE, 1)
-            open_ended = self.texts[later] in words.LATER or self.before(first) == "after"
-        self.days.append(DayPhrase(whens, first, after, open_ended))
+            open_ended = self._is_open(first, after)
+        phrases = self.denied_days if denied or (before >= 0 and self.texts[before] == "not") else self.days
+        phrases.append(DayPhrase(whens, first, after, open_ended))
         return after
+
+    def denied_at(self, place: int) -> bool:
+        """Whether a negation at `place` denies what it follows: not in "nahi to" and "5000, not more", nor in "5000 not 6000"."""
+        if self.texts[place] not in words.NOT:
+            return False
+        follower = self.texts[place + 1]
+        if follower in words.OTHERWISE or follower in words.MORE_OR_LESS:
+            return False
+        beyond = self.skip(place + 1, _IN_FRONT_OF_A_DAY, 2)
+        return self.texts[place] != "not" or not (self.texts[beyond] == NUMBER or self.texts[beyond] in _DAY_NAMES)
+
+    def _is_open(self, first: int, after: int) -> bool:
+        """ "after the 25th", "25 ke baad", "since the 20th" and "kal se" name no day on which something is done."""
+        before = first - 1 - (self.before(first) == "the")
+        if before >= 0 and self.texts[before] in _BEFORE_AN_OPEN_END:
+            return True
+        place = self.skip(after, words.KE, 1)
+        follower = self.texts[place + 1]
+        if self.texts[place] in words.SE and follower not in words.AGO:
+            return follower != NUMBER and follower not in _DAY_NAMES
+        return self.texts[place] in words.LATER
 
 
 def rough_range(first: Number, second: Number) -> bool:
@@ -157,5 +180,7 @@ _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
 _IN_A_BARE_ANSWER = (
     words.FILLERS | words.CURRENCIES.keys() | words.DAY | words.WEEK | words.MONTH | words.BETWEEN | (_JOINTS - {","})
 )
-_BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | {"se", "से"}
-_IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until"})
+_BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | words.SE
+_IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until", "the"})
+_DAY_NAMES = words.PLAIN_DAYS | words.WEEKDAYS.keys() | words.MONTHS.keys()
+_BEFORE_AN_OPEN_END = frozenset({"after", "since"})

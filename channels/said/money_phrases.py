@@ -73,10 +73,10 @@ def sum_of_money(line: Line, at: int) -> int:
     _take_marks(line, at, read)
     _take_alternatives(line, at, number, read)
     _take_paise(line, read)
-    denied = line.texts[read.after] in words.NOT and line.texts[read.after + 1] not in words.OTHERWISE
-    denied = denied or line.before(at) == "not"
-    if not denied and (read.marked or _is_money_unmarked(line, at, read)):
-        line.money.append(Money(tuple(map(plain, read.values)), read.currency))
+    denied = line.denied_at(read.after) or line.before(at) == "not"
+    if read.marked or _is_money_unmarked(line, at, read):
+        money = Money(tuple(map(plain, read.values)), read.currency, at, read.after)
+        (line.denied_money if denied else line.money).append(money)
     return read.after
 
 

@@ -18,11 +18,12 @@ CONDITION_REACH_ITEMS = 6
 
 
 class Tense(Enum):
-    """What the verb of a day says about it. `ARRIVAL`: it is the day on which the speaker's own income comes."""
+    """What the verb of a day says about it. `OCCASION`: it is the day of something
+    else, of the speaker's income ("salary 7 ko aati hai"), of a wedding, of a debit."""
 
     PAST = "past"
     FUTURE = "future"
-    ARRIVAL = "arrival"
+    OCCASION = "occasion"
     NONE = "none"
 
 
@@ -33,7 +34,7 @@ class Verbs:
         self._texts = line.texts
         self._length = len(line.items)
         said = set(line.texts)
-        self._income = not words.INCOME.isdisjoint(said)
+        self._income = not (words.INCOME | words.TO_ME).isdisjoint(said) or self._receives(line.texts)
         self._paying = not words.PAYING_NOUN.isdisjoint(said)
         places = range(self._length)
         self._verbs = [place for place in places if self._is_verb(self._texts[place])]
@@ -59,22 +60,39 @@ class Verbs:
             behind = _first_from(self._verbs, after, end)
             if behind < end:
                 return self._tense_at(behind, end)
+            if not words.OCCASIONS.isdisjoint(self._texts[begin:end]):
+                return Tense.OCCASION
         return Tense.NONE
 
+    @staticmethod
+    def _receives(texts: list[str]) -> bool:
+        """ "I will get my money on the 25th"; but "I will get it done"."""
+        return any(
+            word in words.RECEIVE and texts[place + 1] not in words.IT
+            for place, word in enumerate(texts[:-1])
+            if not words.MYSELF.isdisjoint(texts[max(0, place - NEGATION_REACH_ITEMS) : place])
+        )
+
     def _is_verb(self, word: str) -> bool:
-        return _tense_of_word(word) is not None or (self._income and word in words.ARRIVES)
+        return tense_of_word(word) is not None or word in words.HAPPENS or (self._income and word in words.ARRIVES)
 
     def _tense_at(self, place: int, end: int) -> Tense:
         """The tense of the verbs from `place` on; the last decides: "diya jayega" is to come, "diya hota" unreal."""
         word = self._texts[place]
-        if self._income and word in words.ARRIVES:
-            return Tense.ARRIVAL
+        if word in words.HAPPENS or (self._income and self._arrives(place)):
+            return Tense.OCCASION
+        if self._texts[place - 1 : place] == ["get"] and self._texts[place - 2 : place - 1] == ["i"]:
+            return Tense.OCCASION  # "I get paid on the 5th"
         if word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place):
             return Tense.FUTURE
-        tense = _tense_of_word(word) or Tense.NONE
-        while place + 1 < end and (further := _tense_of_word(self._texts[place + 1])) is not None:
+        tense = tense_of_word(word) or Tense.NONE
+        while place + 1 < end and (further := tense_of_word(self._texts[place + 1])) is not None:
             place, tense = place + 1, further
         return Tense.NONE if self._texts[place + 1] in words.UNREAL else tense
+
+    def _arrives(self, place: int) -> bool:
+        """ "salary aayegi", "paise mil jayenge"."""
+        return self._texts[place] in words.ARRIVES or self._texts[place - 1] in words.ARRIVING_STEM
 
     def _not_yet(self, place: int) -> bool:
         return not words.NOT_YET.isdisjoint(self._recent(place, NEGATION_REACH_ITEMS))
@@ -139,7 +157,7 @@ class Verbs:
             claimed = word in words.GAVE_AFTER_STEM and self._about_paying(place, word)
         if not claimed or (word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place)):
             return False
-        if follower in words.UNREAL or follower in ("toh", "tau", "तो") or _is_future(follower):
+        if follower in words.UNREAL or follower in ("toh", "tau", "तो") or is_future(follower):
             return False
         return not self._denied(place, follower) and words.IF.isdisjoint(self._recent(place, CONDITION_REACH_ITEMS))
 
@@ -166,15 +184,15 @@ class Verbs:
         )
 
 
-def _tense_of_word(word: str) -> Tense | None:
+def tense_of_word(word: str) -> Tense | None:
     if word in words.PAST:
         return Tense.PAST
-    if word in words.FUTURE or word.endswith(("'ll", "'d")) or _is_future(word):
+    if word in words.FUTURE or word.endswith(("'ll", "'d")) or is_future(word):
         return Tense.FUTURE
     return None
 
 
-def _is_future(word: str) -> bool:
+def is_future(word: str) -> bool:
     if len(word) <= 3 or word[-1] not in words.FUTURE_LAST_LETTERS or word in words.NOT_FUTURE:
         return False
     return words.FUTURE_ENDING.search(word) is not None

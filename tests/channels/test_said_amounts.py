@@ -154,6 +154,12 @@ CLEAR = {
         "5000 in 2 parts": "5000",
         "I took it in 2025, will pay 5000": "5000",
         "5000 nahi, 4000 dunga": "4000",
+        "5000 nahi ho payega, 4000 de dunga": "4000",
+        "I can't pay 5000 but can pay 4000": "4000",
+        "I can pay only 5000 not 6000": "5000",
+        "5000 se zyada nahi de paunga": "5000",
+        "maximum 5000, not more": "5000",
+        "2000 kal nahi parso dunga": "2000",
         "not 5000 but 4000": "4000",
         "50 de dunga": "50",
         "sirf 50": "50",
@@ -232,6 +238,9 @@ def test_a_range_or_a_choice_keeps_its_candidates_and_no_value(text: str, values
         "5 - 1 - 2027",
         "5-6 tarikh", "5 ya 6 tarikh", "next month 5", "month end", "in 3 days", "do din baad", "2 hafte", "3 mahine",
         "mujhe bata do", "kar do", "I do not know", "ke saath", "tera", "so please", "5 k baad", "5000 nahi",
+        "5000 possible nahi hai", "5000 is not possible", "I can't pay 5000", "I will not pay 5000", "I don't have 5000",
+        "won't be able to pay 5000 on the 25th", "5000 25 ko nahi de paunga", "ek rupya bhi nahi dunga",
+        "not sure about 5000", "5000 दे पाना मुश्किल है",
     ],
 )  # fmt: skip
 def test_what_is_no_sum_is_none(text: str) -> None:

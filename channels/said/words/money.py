@@ -67,7 +67,8 @@ COUNTED = spellings(
     "emi emis emi's kist kisht kiste kishte kisten kishten kistein installment installments instalment instalments loan "
     "loans ba(a)r dafa time times log logon people person persons bachche bache kids children member members part parts "
     "hissa hisse tukde option options points calls messages questions numbers wheeler gadi gaadi km kms kg meter metre "
-    "digit digits unit units year years yr yrs sa(a)l baras bank banks account accounts card cards app apps cheque cheques bounce x "
+    "unit units year years yr yrs sa(a)l baras bank banks account accounts card cards app apps cheque cheques bounce x "
+    "digit digits "
     "किस्त किस्तें ईएमआई बार लोग लोन बच्चे हिस्से साल पार्ट इंस्टॉलमेंट"
 )
 COUNTED_IN_HUNDREDS = spellings(
@@ -78,7 +79,8 @@ COUNTED_IN_HUNDREDS = spellings(
 NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase half one reminder notice attempt")
 # The number after these names something: an account, a flat, a section of law.
 NAMED_BY_NUMBER = spellings(
-    "account acct acc ac a/c lan otp pin pincode cibil score dpd ipc crpc digit digits ank dhara code utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
+    "account acct acc ac a/c lan otp pin pincode cibil score dpd ipc crpc digit digits ank dhara "
+    "code utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
     "room section house plot vehicle invoice ticket docket khata खाता नंबर पिन ओटीपी"
 )
 # ... and after these, if "no", "number" or the like stands between.

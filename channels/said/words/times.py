@@ -105,6 +105,7 @@ START = spellings("start starting beginning begin shuru shuruat shuruaat shuruwa
 INSIDE = spellings("mein me main m mei in में मे andar ander bhitar bheetar under within अंदर भीतर")
 LATER = spellings("baad bad baadh bd later hence बाद")
 WITHIN = spellings("in within after next agle coming अगले")
+SE = spellings("se से")
 AGO = spellings("ago back before pehle pahle phle pehele earlier पहले")
 SINCE = spellings("se since for से")
 EARLIER_ON = spellings("last past pichhle pichle पिछले since")

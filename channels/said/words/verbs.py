@@ -40,7 +40,7 @@ PAST = (
     GAVE
     | GAVE_AFTER_STEM
     | spellings(
-        "tha thi bola boli bole kaha bataya batayi aaya aayi aaye aya ayi mila mili mile "
+        "tha thi paya payi paye bola boli bole kaha bataya batayi aaya aayi aaye aya ayi mila mili mile "
         "was were did had told said called came received got went took bought borrowed lost missed promised asked spoke "
         "informed started closed happened bounced deducted debited "
         "था थी थे बोला बोली कहा बताया आया आयी आई मिला मिली गये"
@@ -82,6 +82,16 @@ PUT_OFF = spellings(
     "kya kyon kyu kyun why what when how should he she they bhai brother husband wife papa father mother uncle "
     "अगर यदि जब शायद कोशिश क्या क्यों"
 )
+# What denies beside "not" and "nahi", and every word that ends in "n't".
+CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never without")
+HARD = spellings("mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
+NOT_IN_HINDI = spellings("nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
+MORE_OR_LESS = spellings("zyada zyaada jyada jyaada more less kam ज्यादा ज़्यादा कम")
+MYSELF = spellings("i we")
+ONLY = spellings("only sirf just bas सिर्फ बस")
+# "I don't think", "pata nahi": a day after one of these and a negation is doubted.
+KNOWING = spellings("think sure believe know lagta lagti pata yakeen guarantee promise confirm लगता लगती पता")
+AFTER_THAT = spellings("uske iske us उसके इसके उस")
 ADDRESSED = spellings("you aap tum आप तुम")
 TALK = spellings("baat bat baatcheet talk mulakat mil बात मिल")
 PAY = spellings("pay give send transfer deposit clear settle make do arrange complete try remit repay")
@@ -96,8 +106,23 @@ INCOME = spellings(
 )
 ARRIVES = spellings(
     "aati aata aate ati aayegi aayega aaye aane ane aaegi aaega aegi aega ayegi ayega aayengi "
-    "milti milta milegi milega milne mile come comes coming credited credit receive receives get gets arrives "
-    "आती आता आते आयेगी आएगी आयेगा आएगा आने आए मिलती मिलता मिलेगी मिलेगा मिलने"
+    "milti milta milegi milega milenge milne mile aayenge aaenge aenge "
+    "come comes coming credited credit receive receives get gets arrives "
+    "मिलेंगे आएंगे आयेंगे आती आता आते आयेगी आएगी आयेगा आएगा आने आए मिलती मिलता मिलेगी मिलेगा मिलने"
+)
+ARRIVING_STEM = spellings("mil aa मिल आ")
+# "mujhe 25 ko milega" is money that comes to the speaker; "aapko milega" is money from them.
+TO_ME = spellings("mujhe mujhko mereko hume hamko मुझे मुझको हमें")
+RECEIVE = spellings("receive receives get gets getting receiving")
+IT = spellings("it this that done back")
+# Occasions that have a day of their own: it is not the day of a payment, unless a verb says so.
+OCCASIONS = spellings(
+    "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result joining hearing "
+    "hospital station gaon gao village bahar out admit admitted leave chutti holiday travel travelling tour busy "
+    "शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल गांव बाहर छुट्टी"
+)
+HAPPENS = spellings(
+    "kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te कटती कटता कटते होती होता होते जाती जाता जाते"
 )
 ENGLISH_VERBS = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
