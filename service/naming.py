@@ -6,6 +6,8 @@ is kept under a provisional borrower, whose id is a keyed hash and never the num
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import msgspec
 from sqlalchemy import Connection
 
@@ -16,6 +18,7 @@ from service.intake.envelope import provisional_id
 from service.policy import Policy
 from service.secrets import Secrets
 from statemachine.entries import Identifier
+from statemachine.forgetting import hidden
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -72,7 +75,7 @@ def own_numbers(policy: Policy) -> frozenset[str]:
 
 def find(conn: Connection, tenant: str, who: Called, secrets: Secrets) -> Named:
     """The borrower that is meant, by the table of API 1."""
-    linked = _linked(conn, tenant, who.identifier) if who.identifier else ()
+    linked = _linked(conn, tenant, who.identifier, secrets) if who.identifier else ()
     if who.borrower_id is not None:
         borrower_id = records.resolve_id(conn, tenant, who.borrower_id)
         warning = None
@@ -95,6 +98,25 @@ def find(conn: Connection, tenant: str, who: Called, secrets: Secrets) -> Named:
     return Named(None, provisional_id=provisional_id(secrets, "loan", who.loan_id or ""))
 
 
-def _linked(conn: Connection, tenant: str, identifier: Identifier) -> tuple[str, ...]:
+def _linked(conn: Connection, tenant: str, identifier: Identifier, secrets: Secrets) -> tuple[str, ...]:
+    return tuple(records.borrowers_of(conn, tenant, identifier.kind, spellings(identifier, secrets)))
+
+
+def spellings(identifier: Identifier, secrets: Secrets) -> tuple[str, ...]:
+    """Every value under which an identifier in canonical form may be linked: its own spellings, and those by which somebody who
+    was forgotten is still found (DESIGN 11)."""
     values = aliases(identifier.kind, identifier.value)
-    return tuple(records.borrowers_of(conn, tenant, identifier.kind, values))
+    return (*values, *(hidden_value(identifier.kind, value, secrets) for value in values))
+
+
+def hidden_value(kind: str, value: str, secrets: Secrets) -> str:
+    """As the record of somebody of whom everything was forgotten has it: never the number itself (API 10)."""
+    return hidden(f"{kind}:{value}", lambda text: secrets.keyed_hash(text, "words")).partition(":")[2]
+
+
+def known_as(names: Container[str], who: Called, secrets: Secrets) -> str | None:
+    """The identifier that was named, as a record with these names (`kind:value`) has it; None when none was named."""
+    if who.identifier is None or who.key in names:
+        return who.key
+    name = f"{who.identifier.kind}:{hidden_value(who.identifier.kind, who.identifier.value, secrets)}"
+    return name if name in names else who.key

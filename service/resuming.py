@@ -20,7 +20,6 @@ import msgspec
 import structlog
 from sqlalchemy import Connection
 
-from channels.identifiers import aliases
 from service import gists, naming, records
 from service.database import DatabaseUnavailable
 from service.gist import NOBODY, Gist, basis_of
@@ -32,6 +31,7 @@ from service.proposer.proposals import TIMEOUT, UNAVAILABLE
 from service.proposer.rows import Key
 from service.resume import COLD, NO_MODEL, Asked, Start, cold, started, worded
 from service.resumes import Kept, new_id
+from service.secrets import Secrets
 from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
 from statemachine.floor import Refusal
@@ -91,6 +91,9 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
         seen = await _seen(parts, tenant, who, asked, policy, now)
         degraded = seen.degraded
         one = seen.known[0] if len(seen.known) == 1 else None
+        if one is not None:
+            known_as = naming.known_as(one.gist.identities, who, parts.secrets)
+            asking = msgspec.structs.replace(asking, identifier=known_as)
         mode = policy.mode_for(asked.channel, one.borrower_id if one else None)
         contact = _contact(seen, asked.channel, policy, now)
         chats = await parts.chats.open_for(tenant, one.borrower_id, asked.channel, now) if one is not None else []
@@ -170,7 +173,7 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
     basis = basis_of(policy)
 
     def look(conn: Connection) -> list[_One | records.Stored]:
-        if (found := _by_identifier(conn, tenant, who, basis, now, asked.loan_id)) is not None:
+        if (found := _by_identifier(conn, tenant, who, parts.secrets, basis, now, asked.loan_id)) is not None:
             return [found]
         named = naming.find(conn, tenant, who, parts.secrets)
         ids = (named.borrower_id,) if named.borrower_id else named.candidates
@@ -195,12 +198,12 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
 
 
 def _by_identifier(
-    conn: Connection, tenant: str, who: Called, basis: str, now: datetime, loan_id: str | None
+    conn: Connection, tenant: str, who: Called, secrets: Secrets, basis: str, now: datetime, loan_id: str | None
 ) -> _One | None:
     """What most calls come to, in one look: an identifier alone, of one borrower, whose gist holds. None for all else."""
     if who.identifier is None or who.borrower_id is not None:
         return None
-    values = aliases(who.identifier.kind, who.identifier.value)
+    values = naming.spellings(who.identifier, secrets)
     glimpse = gists.glimpse_of_only(conn, tenant, who.identifier.kind, values)
     return _held(glimpse, basis, now, loan_id)
 

@@ -4,6 +4,9 @@ A tombstone has no words, only keyed hashes of folded ones. An element up to the
 loses the text they stand in; it keeps its place: its key and its keyed hash. A reason that is a code decides something
 and is no text. Cleaning twice is cleaning once, and the order of tombstones does not matter, so a record is the same
 whenever the request arrived. Money, flags, holds and stops stay.
+
+Once everything was forgotten a record names identifiers by their keyed hash alone, those too that are told later: what binds
+one still binds it, and each is one, whenever it was said.
 """
 
 from __future__ import annotations
@@ -74,9 +77,15 @@ def mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher) -> boo
 
 def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> Any:
     """The element without forgotten words; the same object when it has none."""
+    hidden = _hidden_names(element, hasher) if any(t.everything for t in tombstones) else {}
+    changes = hidden | _words_gone(element, tombstones, hasher)
+    return element.changed(**changes) if changes else element
+
+
+def _words_gone(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> dict[str, Any]:
     due = [t for t in tombstones if element.at <= t.at]
     if not due:
-        return element
+        return {}
     everything = any(t.everything for t in due)
     words = [w for t in due for w in t.words]
 
@@ -100,7 +109,26 @@ def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> An
             changes["fact"] = element.fact.changed(text="", quote=None, fact_id="")
         case ConversationTold():
             changes |= _conversation(element, forgotten)
-    return element.changed(**changes) if changes else element
+    return changes
+
+
+def _hidden_names(element: Any, hasher: Hasher) -> dict[str, Any]:
+    names = ("through", "identifier") if isinstance(element, IdentifierFact) else ("through",)
+    told = {name: getattr(element, name) for name in names}
+    return {name: new for name, old in told.items() if old is not None and (new := hidden(old, hasher)) != old}
+
+
+HIDDEN_DIGITS = 16
+_HIDDEN = re.compile(rf"~[0-9a-f]{{{HIDDEN_DIGITS}}}", re.ASCII)
+
+
+def hidden(identifier: str, hasher: Hasher) -> str:
+    """An identifier (`kind:value`) by its keyed hash: `kind:~` and hex digits. What is hidden stays as it is, and so does the
+    `*` that stands for all of them."""
+    kind, colon, value = identifier.partition(":")
+    if not colon or _HIDDEN.fullmatch(value):
+        return identifier
+    return f"{kind}:~{hasher(identifier)[:HIDDEN_DIGITS]}"
 
 
 _CODE = re.compile(r"[a-z0-9_.:-]{1,64}|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|r_[A-Za-z0-9_-]{1,64}", re.ASCII)
@@ -115,13 +143,20 @@ def cleaned_record(record: Record, tombstones: Sequence[Tombstone], hasher: Hash
     """Each element of a record as `cleaned`; the same record when none has forgotten words."""
     buckets = [cleaned_bucket(bucket, tombstones, hasher) for bucket in record.buckets]
     same = all(new is old for new, old in zip(buckets, record.buckets, strict=True))
-    return record if same else record.changed(buckets=tuple(buckets))
+    return record if same else record.changed(buckets=tuple(sorted(buckets, key=lambda bucket: bucket.name)))
+
+
+OF_IDENTIFIERS = frozenset({"identifiers", "wrong_borrower"})
+"""Kinds of buckets that are named by an identifier."""
 
 
 def cleaned_bucket(bucket: Bucket, tombstones: Sequence[Tombstone], hasher: Hasher) -> Bucket:
     elements = tuple(cleaned(e, tombstones, hasher) for e in bucket.elements)
-    same = all(new is old for new, old in zip(elements, bucket.elements, strict=True))
-    return bucket if same else Bucket(name=bucket.name, elements=elements, let_go=bucket.let_go)
+    name = bucket.name
+    if name[0] in OF_IDENTIFIERS and any(t.everything for t in tombstones):
+        name = (name[0], hidden(name[1], hasher))
+    same = name == bucket.name and all(new is old for new, old in zip(elements, bucket.elements, strict=True))
+    return bucket if same else Bucket(name=name, elements=elements, let_go=bucket.let_go)
 
 
 def _fact_forgotten(fact: FactSaid, forgotten: Callable[[str | None], bool]) -> bool:

@@ -62,7 +62,8 @@ def merge(record: Record, entry: Entry, hasher: Hasher, limits: Limits = LIMITS)
         return join(record, entry.body.record, hasher, limits)
     if isinstance(entry.body, MemoryForgotten):
         tombstones = _united(record.tombstones, (entry.body.tombstone,))
-        return _of(record.borrower_id, _recleaned(record.buckets, tombstones, hasher), tombstones)
+        united = _united_buckets((), _recleaned(record.buckets, tombstones, hasher), limits)
+        return _of(record.borrower_id, _bounded(united, limits), tombstones)
     added = lift(entry)
     if not added:
         return record
@@ -78,14 +79,10 @@ def merge(record: Record, entry: Entry, hasher: Hasher, limits: Limits = LIMITS)
 def join(a: Record, b: Record, hasher: Hasher, limits: Limits = LIMITS) -> Record:
     """Both records as one, under the name of the first. Commutative but for that name, associative, idempotent."""
     tombstones = _united(a.tombstones, b.tombstones)
-    buckets = dict(a.by_name)
-    for theirs in b.buckets:
-        mine = buckets.get(theirs.name)
-        buckets[theirs.name] = _with(mine or Bucket(name=theirs.name), theirs.elements, theirs.let_go, limits)
-    united: Iterable[Bucket] = buckets.values()
-    if tombstones:
-        united = _recleaned(united, tombstones, hasher)
-    return _of(a.borrower_id, _bounded(united, limits), tombstones)
+    mine, theirs = a.buckets, b.buckets
+    if tombstones:  # first: a bucket may have another name then
+        mine, theirs = (_recleaned(buckets, tombstones, hasher) for buckets in (mine, theirs))
+    return _of(a.borrower_id, _bounded(_united_buckets(mine, theirs, limits), limits), tombstones)
 
 
 def lift_record(entry: Entry, hasher: Hasher, limits: Limits = LIMITS) -> Record:
@@ -314,6 +311,18 @@ def bucket_of(element: Any) -> Name:
     raise TypeError(f"{type(element).__name__} has no bucket")
 
 
+def _united_buckets(mine: Iterable[Bucket], theirs: Iterable[Bucket], limits: Limits) -> Iterable[Bucket]:
+    """Of one name one bucket. `mine` is bounded, but two of its buckets may have come to have one name."""
+    buckets: dict[Name, Bucket] = {}
+    for bucket in mine:
+        known = buckets.get(bucket.name)
+        buckets[bucket.name] = _with(known, bucket.elements, bucket.let_go, limits) if known is not None else bucket
+    for bucket in theirs:
+        known = buckets.get(bucket.name) or Bucket(name=bucket.name)
+        buckets[bucket.name] = _with(known, bucket.elements, bucket.let_go, limits)
+    return buckets.values()
+
+
 # -- keeping the newest --------------------------------------------------------------------------------------
 
 
@@ -397,5 +406,5 @@ def _united(a: Iterable[Tombstone], b: Iterable[Tombstone]) -> tuple[Tombstone, 
     return tuple(t for key, t in sorted(every.items()) if not t.prose or key == latest)
 
 
-def _recleaned(buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...], hasher: Hasher) -> list[Bucket]:
-    return [cleaned_bucket(bucket, tombstones, hasher) for bucket in buckets]
+def _recleaned(buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...], hasher: Hasher) -> tuple[Bucket, ...]:
+    return tuple(cleaned_bucket(bucket, tombstones, hasher) for bucket in buckets)

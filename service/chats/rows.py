@@ -10,6 +10,7 @@ What a line says, this file must not know: bodies are sealed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -135,6 +136,8 @@ def _row_of(conn: Connection, told: Told, now: datetime) -> dict[str, Any]:
             its_new = {"borrower_id": told.borrower_id, "named": told.named}
             conn.execute(update(CHAT).where(CHAT.c.id == found["id"]).values(its_new))
     if found is not None:
+        if not names_anybody(found["named"]):  # whom it named was forgotten; whoever writes again says who it is
+            conn.execute(update(CHAT).where(CHAT.c.id == found["id"]).values(named=told.named))
         return found
     fresh = {
         "tenant": told.tenant,
@@ -151,6 +154,11 @@ def _row_of(conn: Connection, told: Told, now: datetime) -> dict[str, Any]:
     }
     conn.execute(insert(CHAT).values(fresh))
     return _known(conn, told)[told.borrower_id]
+
+
+def names_anybody(named: str) -> bool:
+    """Whether a chat's `named` leads to somebody."""
+    return not {"borrower_id", "identifier", "loan_id"}.isdisjoint(json.loads(named))
 
 
 def _known(conn: Connection, told: Told) -> dict[str, dict[str, Any]]:

@@ -198,5 +198,7 @@ def kept_of(record: Record) -> list[dict[str, Any]]:
     revoked = sum(isinstance(e, IdentifierFact) and e.what == "revoked" for e in identifiers)
     kept.append({"what": "identity_revocations", "count": revoked, "why": "a forget never lifts a stop"})
     linked = len({e.identifier for e in identifiers if isinstance(e, IdentifierFact) and e.what == "linked"})
-    kept.append({"what": "identifiers", "count": linked, "why": "they find the borrower whom a stop binds"})
+    everything = any(t.everything for t in record.tombstones)
+    why = "as keyed hashes: by them a stop binds" if everything else "they find the borrower whom a stop binds"
+    kept.append({"what": "identifiers", "count": linked, "why": why})
     return [item for item in kept if item["count"]]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, FromClause, select, update
 
-from service.chats.rows import CHAT, LINE
+from service.chats.rows import CHAT, LINE, names_anybody
 from service.forget.entries import FORGOTTEN
 from service.hooks import bodies
 from service.proposer import rows as proposals
@@ -90,7 +90,10 @@ def chats(connection: Connection, forgetting: Forgetting) -> int:
     """Lines keep their place without their words, so that the same line told again is known. Whoever has the chat in hand has
     lost it, with the summary that was made of it."""
     removed = 0
-    for chat in connection.execute(select(CHAT.c.id).where(*forgetting.of(CHAT))).scalars().all():
+    for chat, named in connection.execute(select(CHAT.c.id, CHAT.c.named).where(*forgetting.of(CHAT))).all():
+        if forgetting.tombstone.everything and (unnamed := _without_number(named, forgetting.borrower_id)) != named:
+            to_nobody = {} if names_anybody(unnamed) else {"due_at": None, "try_at": None, "summarised": CHAT.c.changes}
+            connection.execute(update(CHAT).where(CHAT.c.id == chat).values(named=unnamed, **to_nobody))
         blanked = 0
         its = (LINE.c.tenant == forgetting.tenant, LINE.c.chat == chat, LINE.c.at <= forgetting.tombstone.at)
         for line, body in connection.execute(select(LINE.c.line, LINE.c.body).where(*its)).all():
@@ -105,6 +108,12 @@ def chats(connection: Connection, forgetting: Forgetting) -> int:
         free = {"claimed_by": None, "claimed_until": None}
         connection.execute(update(CHAT).where(CHAT.c.id == chat).values(**anew, **free))
     return removed
+
+
+def _without_number(named: str, borrower_id: str) -> str:
+    """Who a chat is, without the number: the borrower, and nobody where only the number told who that was."""
+    who = {name: value for name, value in json.loads(named).items() if name != "identifier"}
+    return json.dumps(who if borrower_id.startswith("~") else who | {"borrower_id": borrower_id}, sort_keys=True)
 
 
 def _without_words(sealed: bytes, forgetting: Forgetting) -> bytes | None:

@@ -2,7 +2,8 @@
 
 What is left still lifts to the elements that the record has, cleaned: a rebuild gives the same bytes (DESIGN 3, law 2). So a
 text that a body may be without goes, one that it may not is replaced, and the stamps name the fields of which that matters.
-Ids, identifiers, money and times stay: they are what is kept (API 10). Which entries there are, and where, is not known here.
+Ids, money and times stay, and identifiers, which stand there by their keyed hash once everything is forgotten: they are what is
+kept (API 10). Which entries there are, and where, is not known here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 from service.intake import envelope
 from statemachine.elements import WRONG_BORROWER, FactSaid
 from statemachine.entries import Summary
-from statemachine.forgetting import BORROWER, cleaned_record, is_code, mentions
+from statemachine.forgetting import BORROWER, cleaned_record, hidden, is_code, mentions
 from statemachine.record import Hasher, Tombstone
 from statemachine.stamps import INTERNAL_TYPES, Entry, EvidenceJoined, Stamps, TextWithheld
 
@@ -88,6 +89,8 @@ def cleaned(entry: Entry, body: bytes, tombstones: Sequence[Tombstone], hasher: 
     document = envelope.document(body)
     told = _document(document, entry.type, gone)
     stamps = _stamps(entry.stamps, gone, _fields_gone(document, told, entry))
+    if everything:
+        told, stamps = _hidden(told, stamps, hasher)
     if told == document and stamps is entry.stamps:
         return None
     facts = _ids(entry.stamps) - _ids(stamps)
@@ -164,6 +167,20 @@ def _stamps(stamps: Stamps, gone: _Gone, fields: tuple[str, ...]) -> Stamps:
     if any(_said_goes(fact, gone) for fact in stamps.facts):
         changes["facts"] = tuple(fact for fact in stamps.facts if not _said_goes(fact, gone))
     return stamps.changed(**changes) if changes else stamps
+
+
+def _hidden(document: dict[str, Any], stamps: Stamps, hasher: Hasher) -> tuple[dict[str, Any], Stamps]:
+    """With identifiers by their keyed hash alone, in the body as in the stamps."""
+    names = {name: getattr(stamps, name) for name in ("identifier", "through")}
+    changes = {name: new for name, old in names.items() if old is not None and (new := hidden(old, hasher)) != old}
+    stamps = stamps.changed(**changes) if changes else stamps
+    if (told := document.get("identifier")) is None:
+        return document, stamps
+    _, _, value = (stamps.identifier or stamps.through or "").partition(":")
+    if value == told["value"]:
+        return document, stamps
+    rest = {name: item for name, item in document.items() if name != "identifier"}
+    return (rest | {"identifier": told | {"value": value}} if value else rest), stamps
 
 
 def _said_goes(fact: FactSaid, gone: _Gone) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from statemachine.forgetting import OF_IDENTIFIERS
 from statemachine.ladder import RUNGS
 from statemachine.record import KEPT_ALWAYS, Bucket, Record
 from statemachine.state import Rungs
@@ -35,7 +36,7 @@ def check_kept(before: Record, after: Record) -> None:
     """The elements kept are the newest of old and new (DESIGN 3, "Bounded"). Raises `InvariantBroken`."""
     is_now = after.by_name
     for was in before.buckets:
-        bucket = is_now.get(was.name)
+        bucket = is_now.get(was.name) or _renamed(was, after)
         if bucket is was:
             continue
         if bucket is None:
@@ -49,3 +50,12 @@ def check_kept(before: Record, after: Record) -> None:
             continue
         if was.name[0] in KEPT_ALWAYS or bucket.let_go is None or gone > bucket.let_go or (kept and gone > min(kept)):
             raise InvariantBroken("a merge let go of an element before an older one")
+
+
+def _renamed(was: Bucket, after: Record) -> Bucket | None:
+    """The bucket of an identifier that is known by its hash alone now, because everything was forgotten."""
+    if was.name[0] not in OF_IDENTIFIERS or not any(t.everything for t in after.tombstones):
+        return None
+    keys = {e.key for e in was.elements}
+    its_kind = (b for b in after.buckets if b.name[0] == was.name[0])
+    return next((b for b in its_kind if any(e.key in keys for e in b.elements)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service import records
+from service import naming, records
 from service.intake import envelope
 from service.intake.envelope import internal_id
 from service.intake.log import (
@@ -46,9 +46,10 @@ def _send_redirects(batch: Batch, fold: Fold, secrets: Secrets) -> None:
         elif isinstance(body, CycleOpened):
             loans[body.loan_id] = item
     for identifier, cause in links.items():
-        is_linked = identifier in after.identifiers
+        names = {identifier, (identifier[0], naming.hidden_value(*identifier, secrets))}
+        is_linked = not names.isdisjoint(after.identifiers)
         wrong = getattr(cause.entry.body, "reason", None) == WRONG_BORROWER
-        if is_linked == (identifier in before.identifiers) and not wrong:
+        if is_linked == (not names.isdisjoint(before.identifiers)) and not wrong:
             continue
         _send_redirect(batch, fold, identifier, cause, secrets, is_linked=is_linked, wrong=wrong and not is_linked)
     for loan, cause in loans.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -38,10 +39,13 @@ class Planted:
     api: Api
     borrower: str
     word: str
+    numbers: tuple[str, ...] = ()
+    """Numbers that were linked, in canonical form."""
 
     async def plant(self) -> None:
         api, word = self.api, self.word
         phone = api.phone()
+        self.numbers = (phone["value"],)
         told = await api.told(
             identifier=phone, hours=300, summary=f"Somebody called {word} rang.", turns=_turns(f"mera naam {word} hai"),
         )  # fmt: skip
@@ -67,9 +71,12 @@ class Planted:
         await api.event("hold.placed", self.borrower, kind="dispute", reason=f"{word} says it is wrong")
         await api.event("contact.opted_out", self.borrower, channel="voice", extra={"by": word})
         await api.event("payment.confirmed", self.borrower, payment_ref=api.name("P"), amount="100", currency="INR")
-        await api.event("identity.revoked", self.borrower, reason=f"{word} had the phone")
+        await api.event("identity.verified", self.borrower, identifier=phone, method="otp", channel="voice", hours=30)
+        await api.event("identity.revoked", self.borrower, identifier=phone, reason=f"{word} had the phone")
+        spoken = phone["value"].replace("+91", "0")
+        await api.told(self.borrower, hours=20, identifier=phone | {"value": spoken}, summary=f"{word} on {spoken}.")
         chat = {"channel": "whatsapp", "conversation_id": api.name("w"), "message_id": api.name("m")}
-        await api.event("conversation.message", self.borrower, speaker="borrower", text=f"hello from {word}", **chat)
+        await api.event("conversation.message", speaker="borrower", text=f"hello from {word}", identifier=phone, **chat)
         await api.event("conversation.ended", self.borrower, **{n: v for n, v in chat.items() if n != "message_id"})
         clash = {"event_id": api.name("clash"), "type": "fact.stated", "occurred_at": api.ago(hours=2), "kind": "payer"}
         for text in ("mother", f"mother {word}"):
@@ -133,20 +140,37 @@ class Planted:
 
     async def in_tables(self) -> set[str]:
         """`table.column` of each column in which the word is left."""
-        word = self.word.casefold()
+        return await self._found_in_tables([self.word.casefold()])
 
+    async def numbers_in_tables(self) -> set[str]:
+        """`table.column` of each column in which a number is left, in any of its spellings."""
+        return await self._found_in_tables([self._national(number) for number in self.numbers])
+
+    async def _found_in_tables(self, wanted: Sequence[str]) -> set[str]:
         def look(conn: Connection) -> set[str]:
             found = set()
             for table in METADATA.sorted_tables:
                 for row in conn.execute(select(table)).mappings():
-                    found |= {f"{table.name}.{name}" for name, value in row.items() if word in _text_of(value)}
+                    told = {name: _text_of(value) for name, value in row.items()}
+                    found |= {f"{table.name}.{name}" for name, text in told.items() if any(w in text for w in wanted)}
             return found
 
         return await self.api.parts.database.read_slow(look)
 
+    @staticmethod
+    def _national(number: str) -> str:
+        """What each spelling of an Indian number has in it."""
+        return number.removeprefix("+91")
+
     async def in_answers(self) -> set[str]:
         """The reads in whose answer it is left."""
-        api, word = self.api, self.word.casefold()
+        return await self._found_in_answers([self.word.casefold()])
+
+    async def numbers_in_answers(self) -> set[str]:
+        return await self._found_in_answers([self._national(number) for number in self.numbers])
+
+    async def _found_in_answers(self, wanted: Sequence[str]) -> set[str]:
+        api = self.api
         answers = {path: await api.get(path) for path in LISTS}
         answers |= {path: await api.get(f"/v1/borrowers/{self.borrower}{path}") for path in READS}
         for channel in ("voice", "whatsapp"):
@@ -157,11 +181,12 @@ class Planted:
             answers[f"search {purpose}"] = await api.post("/v1/search", asked)
         assert {name: a.status for name, a in answers.items() if a.status != 200} == {}
         told = {name: json.dumps(a.document, ensure_ascii=False).casefold() for name, a in answers.items()}
-        return {name for name, text in told.items() if word in text}
+        return {name for name, text in told.items() if any(word in text for word in wanted)}
 
-    def in_files(self, folder: Path) -> set[str]:
-        """The files in which it is left, as it is written or folded."""
+    def in_files(self, folder: Path, *, numbers: bool = False) -> set[str]:
+        """The files in which it is left, as it is written or folded; `numbers`: or a number is."""
         forms = {form.encode() for form in (self.word, self.word.casefold())}
+        forms |= {self._national(number).encode() for number in self.numbers if numbers}
         return {f.name for f in folder.iterdir() if f.is_file() and any(form in f.read_bytes() for form in forms)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ PLANTED_IN = {
     "resume.agent", "resume.proposed", "resume.entered_state", "permit.holder", "decision.conclusion", "decision.agent",
     "decision_use.action", "screening_example.sentence", "journey.holds",
 }  # fmt: skip
+
+NUMBERS_IN = {"borrower.record", "identifier.value", "journal.body", "journal.stamps", "intake.value", "chat.named"}
 
 KEPT = {"payments", "holds", "opt_outs", "identity_revocations", "promise_terms"}
 
@@ -46,6 +49,8 @@ async def test_no_trace_is_left_anywhere(
     before = (await service.get("/v1/borrowers/B-1")).document
     assert await mine.in_tables() >= PLANTED_IN, "the search finds what was planted"
     assert await mine.in_answers()
+    assert await mine.numbers_in_tables() >= NUMBERS_IN
+    assert await mine.numbers_in_answers() >= {"", "/timeline?limit=200", "/export"}
     what: dict[str, Any] = {
         "fact": {"fact_id": await fact_of(service, "B-1")}, "term": {"term": WORD.upper()}, "everything": {"everything": True},
     }[scope]  # fmt: skip
@@ -64,11 +69,14 @@ async def test_no_trace_is_left_anywhere(
     }
     assert await mine.in_tables() == set()
     assert await mine.in_answers() == set()
+    if scope == "everything":
+        assert await mine.numbers_in_tables() == set()
+        assert await mine.numbers_in_answers() == set()
     if isinstance(where(), Path):
-        assert mine.in_files(tmp_path) == set()
+        assert mine.in_files(tmp_path, numbers=scope == "everything") == set()
     assert WORD.casefold() not in capsys.readouterr().out.casefold()
     after = (await service.get("/v1/borrowers/B-1")).document
-    for kept in ("cycle", "flags", "stage", "opt_outs", "identifiers"):
+    for kept in ("cycle", "flags", "stage", "opt_outs", *(("identifiers",) if scope != "everything" else ())):
         assert after[kept] == before[kept], kept
     assert [(h["kind"], h["reason"]) for h in after["holds"]] == [("dispute", None)]
     kept = {n: v for n, v in before["commitment"].items() if n not in ("quote", "said")}
@@ -204,3 +212,55 @@ async def test_a_request_that_is_wrong_is_refused_by_field(tmp_path: Path, body:
         answer = await service.post("/v1/borrowers/B-1/forget", body)
         assert (answer.status, answer["code"]) == (422, "invalid_body")
         assert {"field": field, "code": code} in answer["errors"]
+
+
+async def test_who_was_forgotten_is_still_found_by_number_and_nothing_shows_the_number(service: Api) -> None:
+    """DESIGN 11, API 10: a forget never lifts a stop, so the number that it binds leads to it still; kept is a keyed hash."""
+    borrower, phone = await service.known(hours=20)
+    kind, number = "phone", phone["value"]
+    await service.event("hold.placed", borrower, kind="do_not_contact", reason="lawyer wrote")
+    await service.event("contact.opted_out", borrower, channel="whatsapp")
+    receipt = await service.post(f"/v1/borrowers/{borrower}/forget", {"reason": "erasure", "everything": True})
+    assert [item["count"] for item in receipt["kept"] if item["what"] == "identifiers"] == [1]
+    (listed,) = (await service.get(f"/v1/borrowers/{borrower}"))["identifiers"]
+    assert listed["kind"] == kind
+    assert listed["value"].startswith("~")
+    assert listed["verified_at"] is not None
+    for spelling in (number, "0" + number[3:], f"whatsapp:{number}"):
+        found = await service.post("/v1/borrowers/lookup", {"identifier": {"kind": kind, "value": spelling}})
+        assert (found.status, found.document) == (200, {"borrower_id": borrower, "provisional": False})
+        start = await service.resume(identifier={"kind": kind, "value": spelling}, direction="inbound")
+        assert (start["borrower_id"], start["state"]) == (borrower, None)
+        assert start["contact"]["reasons"][:1] == ["hold"] or "hold" in start["contact"]["reasons"]
+        assert start["identity"]["holds"] is True, "what was verified on the number is evidence, and holds its time"
+        assert number[3:] not in json.dumps(start.document)
+    answer = await service.told(identifier=phone, hours=-0.01, summary="He called again.")
+    assert (answer["borrower_id"], answer["warnings"]) == (borrower, [])
+    revoked = await service.event("identity.revoked", borrower, hours=-0.02, identifier=phone, reason="sold the phone")
+    assert revoked.status == 200
+    assert (await service.resume(identifier=phone))["identity"]["holds"] is False
+    again = await service.event("identifier.linked", borrower, hours=-0.03, identifier=phone)
+    assert again.status == 200
+    assert len((await service.get(f"/v1/borrowers/{borrower}"))["identifiers"]) == 1, "it is the one that was linked"
+    await service.event("identifier.unlinked", borrower, hours=-0.04, identifier=phone, reason="number changed")
+    assert (await service.post("/v1/borrowers/lookup", {"identifier": phone})).status == 404
+
+
+async def test_a_number_of_two_is_of_two_also_when_one_of_them_was_forgotten(service: Api) -> None:
+    borrower, phone = await service.known()
+    await service.post(f"/v1/borrowers/{borrower}/forget", {"reason": "erasure", "everything": True})
+    await service.event("identifier.linked", "B-other", identifier=phone)
+    both = await service.post("/v1/borrowers/lookup", {"identifier": phone})
+    assert (both.status, sorted(both["candidates"])) == (409, sorted([borrower, "B-other"]))
+
+
+async def test_a_verification_of_before_that_comes_late_names_no_number_either(service: Api) -> None:
+    borrower, phone = await service.known()
+    mine = Planted(service, borrower, WORD, (phone["value"],))
+    await service.post(f"/v1/borrowers/{borrower}/forget", {"reason": "erasure", "everything": True})
+    await service.event("identity.verified", borrower, hours=2, identifier=phone, method="otp", channel="voice")
+    await service.told(identifier=phone, hours=3, summary="late report")
+    await service.told(borrower, hours=4, identifier=phone)
+    assert (await service.resume(identifier=phone))["identity"]["holds"] is True
+    assert await mine.numbers_in_tables() == set()
+    assert await mine.numbers_in_answers() == set()
