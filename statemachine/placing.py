@@ -38,10 +38,13 @@ def holdings_of(
             holding = holdings[ref]
             if c.contact:
                 holding.contact_made = True
-                holding.reached_inform = holding.reached_inform or c.step in STEPS_INFORMED
             else:
                 holding.contact_attempts += 1
-            if c.claim and c.outcome not in NOBODY_OUTCOMES:
+            if c.outcome in NOBODY_OUTCOMES:
+                continue
+            # Also of a call that dropped: the next one takes it up where it broke off (DESIGN 9).
+            holding.reached_inform = holding.reached_inform or c.step in STEPS_INFORMED
+            if c.claim:
                 holding.claims.append(c)
     for element in counted.identifiers:
         if element.what == "verified":

@@ -304,3 +304,13 @@ def test_without_a_due_only_the_promise_in_force_at_a_payment_is_paid_by_it() ->
         paid(3000, days=2, ref="P-2"),
     ]
     assert state_after(*rest).cycle_of(None).status == "paid"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "informed"),
+    [("failed", True), (None, True), ("connected", True), ("voicemail", False), ("third_party", False), ("no_answer", False)],
+)  # fmt: skip
+def test_what_a_dropped_call_reached_was_reached(outcome: str | None, informed: bool) -> None:
+    """DESIGN 8 and 9: the next conversation takes it up where it broke off; with somebody else nothing was reached."""
+    state = state_after(opened(days=0), told("c-1", days=1, outcome=outcome, step="negotiate"))
+    assert state.cycle_of("LN-1").informed is informed
