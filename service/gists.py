@@ -1,34 +1,23 @@
-"""Gists as they are kept beside their records, and who keeps them (`service.gist` says what they are).
+"""Gists as they are kept beside their records (`service.gist` says what they are, `service.keeper` when they are kept).
 
-They are kept a moment after the record is saved and many at once, so that no save waits for it. A gist names the version of
-its record; the read asks for that of the record as it is. So one that is late, lost or out of date is never told, and whoever
-asks meanwhile is told the same from the record.
+A gist names the version of its record; the read asks for that of the record as it is. So one that is late, lost or out of date
+is never told, and whoever asks meanwhile is told the same from the record.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import time
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-import structlog
 from sqlalchemy import Connection, and_, bindparam, insert, select
 
-from service.database import DatabaseUnavailable, Store
 from service.gist import gist_of
 from service.policy import Policies
 from service.prepared import OfList, Prepared
 from service.tables import Borrower, Gist, IdentifierLink, table_of
-from service.writer import Saved
+from statemachine.state import BorrowerState
 
-KEEP_SECONDS: Final = 0.02  # a moment, in which several saves of one record come to one gist
-WAITING_LIMIT: Final = 5_000  # records; of more the oldest get no gist
-SLICE_SECONDS: Final = 0.01  # of making gists, before other requests have a turn
-
-log = structlog.get_logger("service.gists")
 BORROWER, GIST, IDENTIFIER = table_of(Borrower), table_of(Gist), table_of(IdentifierLink)
 
 
@@ -102,48 +91,21 @@ def drop_all(connection: Connection) -> None:
     connection.execute(GIST.delete())
 
 
-class GistKeeper:
-    """Keeps the gists of records that were saved. Give `saved` to the writer, and `flush` before the store closes."""
+class Gists:
+    """Gists as a kind of copy (`service.keeper`): at once and without a rest, for resumes are answered from them."""
 
-    def __init__(self, store: Store, policies: Policies) -> None:
-        self._store = store
+    name = "gist"
+    moment_seconds = 0.02
+    rest = 0.0
+    waiting_limit = 5_000
+    at_once = 500
+
+    def __init__(self, policies: Policies) -> None:
         self._policies = policies
-        self._waiting: dict[tuple[str, str], Saved] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._keeping = asyncio.Lock()
 
-    def saved(self, saved: Sequence[Saved]) -> None:
-        for one in saved:
-            self._waiting.pop((one.tenant, one.borrower_id), None)
-            if one.state.redirected_to is None:
-                self._waiting[one.tenant, one.borrower_id] = one
-        while len(self._waiting) > WAITING_LIMIT:
-            del self._waiting[next(iter(self._waiting))]
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._soon())
+    def of(self, tenant: str, version: int, state: BorrowerState) -> tuple[str, str, int, bytes]:
+        gist = gist_of(state, state.cycle_of(None), self._policies.for_tenant(tenant))
+        return tenant, state.borrower_id, version, gist.to_bytes()
 
-    async def _soon(self) -> None:
-        while self._waiting:
-            await asyncio.sleep(KEEP_SECONDS)
-            await self.flush()
-
-    async def flush(self) -> None:
-        """Keeps what waits. What the database cannot take now is not kept: the next save makes another."""
-        async with self._keeping:
-            waiting, self._waiting = self._waiting, {}
-            rows: list[tuple[str, str, int, bytes]] = []
-            until = time.perf_counter() + SLICE_SECONDS
-            for one in waiting.values():
-                policy = self._policies.for_tenant(one.tenant)
-                try:
-                    gist = gist_of(one.state, one.state.cycle_of(None), policy).to_bytes()
-                except Exception as fault:  # noqa: BLE001  # a copy that cannot be made must not cost the others theirs
-                    log.error("gist.failed", tenant=one.tenant, fault=type(fault).__name__)
-                    continue
-                rows.append((one.tenant, one.borrower_id, one.version, gist))
-                if time.perf_counter() > until:
-                    await asyncio.sleep(0)
-                    until = time.perf_counter() + SLICE_SECONDS
-            if rows:
-                with contextlib.suppress(DatabaseUnavailable):
-                    await self._store.write(lambda connection: keep(connection, rows))
+    def keep(self, connection: Connection, copies: Sequence[tuple[str, str, int, bytes]]) -> None:
+        keep(connection, copies)

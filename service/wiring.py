@@ -25,7 +25,7 @@ from service.decisions.decisions import Decisions
 from service.decisions.reader import HttpReader, NoReader, SourceReader
 from service.edge import RateLimit
 from service.errors import Unavailable
-from service.gists import GistKeeper
+from service.gists import Gists
 from service.hooks.registry import Hooks
 from service.hooks.worker import HookWorker
 from service.intake import envelope, kafka_topics
@@ -37,6 +37,7 @@ from service.intake.log import LogUnavailable, Pending
 from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.intake.table_beside import TableBeside
 from service.intake.table_log import TableLog
+from service.keeper import Keeper
 from service.keys import Keyring
 from service.live import READS
 from service.metrics import Counter, Gauge, Histogram
@@ -50,7 +51,7 @@ from service.policy import Policies
 from service.proposer.proposals import Proposals
 from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
 from service.reading import Reader
-from service.recall.index import IndexKeeper
+from service.recall.index import IndexedWords
 from service.resumes import Resumes
 from service.retention.job import Retention
 from service.secrets import Secrets
@@ -198,8 +199,8 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
         log = await TableLog.open(database)
         outcomes = Outcomes()
         owner = _owner()
-        gists = GistKeeper(database, policies)
-        words = IndexKeeper(database, secrets.keyed_hash)
+        gists = Keeper(database, Gists(policies))
+        words = Keeper(database, IndexedWords(secrets.keyed_hash))
 
         def saved(records: Sequence[Saved]) -> None:
             gists.saved(records)
@@ -505,8 +506,8 @@ async def writing(settings: Settings, policies: Policies) -> AsyncIterator[Write
             intake_log = KafkaLog(kafka.cluster, topic, UNKNOWN, kafka.producer, seconds)
             registry = CollectorRegistry()
             saves = Counter("borrower_memory_records_saved", "Records saved", registry=registry)
-            gists = GistKeeper(database, policies)
-            words = IndexKeeper(database, secrets.keyed_hash)
+            gists = Keeper(database, Gists(policies))
+            words = Keeper(database, IndexedWords(secrets.keyed_hash))
             proposals = Proposals(database, policies, utc_now, settings.model)
 
             def saved(records: Sequence[Saved]) -> None:

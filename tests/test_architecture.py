@@ -88,7 +88,7 @@ def test_routes_are_imported_by_the_application_alone() -> None:
 
 PARTS = {
     "Database", "PostgresDatabase", "TableLog", "TableIntake", "KafkaLog", "KafkaIntake", "Outbox", "Writer",
-    "Outcomes", "Keyring", "Reader", "Resumes", "GistKeeper", "Chats", "Sweeper", "Summariser", "Guarded", "Endpoint",
+    "Outcomes", "Keyring", "Reader", "Resumes", "Keeper", "Chats", "Sweeper", "Summariser", "Guarded", "Endpoint",
     "TableBeside", "Proposals", "Proposer",
 }  # fmt: skip
 

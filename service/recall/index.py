@@ -1,21 +1,19 @@
-"""Which borrowers' notes have which words: an index to search across borrowers with, and who keeps it.
+"""Which borrowers' notes have which words: an index to search across borrowers with (`service.keeper` says when it is kept).
 
 It holds keyed hashes of words, never a word. It is a pre-filter only: whoever it names is read from the record, owner and all,
-and whoever it does not know at the record's present version is read as well (`behind`). So it may be late, and is never wrong.
-It is kept a moment after a record is saved, many at once, and only while the record still has that version.
+and whoever it does not know at the record's present version is read as well (`behind`). So it may be late, and is never wrong,
+and a hash may be short. What is kept of a borrower is also kept as a whole, so that only what changed is written.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Final
 
-import structlog
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, true
 
-from service.database import DatabaseUnavailable, Store
 from service.prepared import Prepared
 from service.recall import notes
 from service.recall.ranking import query_terms, terms_of
@@ -23,27 +21,26 @@ from service.recall.words import keys_of
 from service.tables import Borrower, RecallIndexed, RecallWord, table_of
 from statemachine.state import BorrowerState
 
-if TYPE_CHECKING:
-    from service.writer import Saved
-
 BORROWER, INDEXED, WORD = table_of(Borrower), table_of(RecallIndexed), table_of(RecallWord)
 
-KEEP_SECONDS: Final = 0.1
-WAITING_LIMIT: Final = 5_000
-"""Records; more than these are found behind, and caught up with."""
-AT_ONCE: Final = 50
 WORDS_OF_ONE: Final = 4_000
 """Different words that one borrower is found by; the rest of a longer memory is still recalled."""
-HASH_DIGITS: Final = 20
-
-log = structlog.get_logger("service.recall")
+HASH_BYTES: Final = 6
+"""Of one word: one in a hundred million million is another's, and then a borrower is looked at in vain."""
+HASHES_CACHED: Final = 32_768
 
 Hash = Callable[[str, str], str]
 """`(text, purpose) -> hex` under the service's own key."""
 
 
-def hashes(terms: Iterable[str], tenant: str, keyed_hash: Hash) -> list[str]:
-    return sorted({keyed_hash(f"{tenant}\x1f{term}", "recall")[:HASH_DIGITS] for term in terms})
+def hashes(terms: Iterable[str], tenant: str, keyed_hash: Hash) -> list[bytes]:
+    return sorted({_hash(term, tenant, keyed_hash) for term in terms})
+
+
+@lru_cache(maxsize=HASHES_CACHED)
+def _hash(term: str, tenant: str, keyed_hash: Hash) -> bytes:
+    """Most words are said by many."""
+    return bytes.fromhex(keyed_hash(f"{tenant}\x1f{term}", "recall")[: 2 * HASH_BYTES])
 
 
 def terms_in(state: BorrowerState) -> set[str]:
@@ -64,23 +61,22 @@ def forms(query: str) -> list[list[str]]:
 
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
-_VERSION: Final = Prepared(
-    select(BORROWER.c.version).where(
-        BORROWER.c.tenant == bindparam("of_tenant"), BORROWER.c.borrower_id == bindparam("of_borrower")
-    )
+_OF: Final = (BORROWER.c.tenant == bindparam("of_tenant"), BORROWER.c.borrower_id == bindparam("of_borrower"))
+_ITS: Final = and_(INDEXED.c.tenant == BORROWER.c.tenant, INDEXED.c.borrower_id == BORROWER.c.borrower_id)
+_STANDS: Final = Prepared(
+    select(BORROWER.c.version, INDEXED.c.words).select_from(BORROWER.outerjoin(INDEXED, _ITS)).where(*_OF)
 )
-_WORDS: Final = Prepared(
-    select(WORD.c.word).where(WORD.c.tenant == bindparam("of_tenant"), WORD.c.borrower_id == bindparam("of_borrower"))
+_KEPT: Final = Prepared(
+    select(INDEXED.c.words).where(
+        INDEXED.c.tenant == bindparam("of_tenant"), INDEXED.c.borrower_id == bindparam("of_borrower")
+    )
 )
 _DROP_WORD: Final = Prepared(
     WORD.delete().where(
         WORD.c.tenant == bindparam("of_tenant"),
-        WORD.c.borrower_id == bindparam("of_borrower"),
         WORD.c.word == bindparam("of_word"),
+        WORD.c.borrower_id == bindparam("of_borrower"),
     )
-)
-_DROP_WORDS: Final = Prepared(
-    WORD.delete().where(WORD.c.tenant == bindparam("of_tenant"), WORD.c.borrower_id == bindparam("of_borrower"))
 )
 _DROP_INDEXED: Final = Prepared(
     INDEXED.delete().where(
@@ -90,29 +86,52 @@ _DROP_INDEXED: Final = Prepared(
 _ADD_WORD: Final = Prepared(insert(WORD))
 _ADD_INDEXED: Final = Prepared(insert(INDEXED))
 
+Words = tuple[str, str, int, Sequence[bytes]]
+"""Tenant, borrower, version of the record, and the hashes of its words."""
 
-def keep(connection: Connection, tenant: str, borrower_id: str, version: int, words: Sequence[str]) -> bool:
-    """In the place of what was kept; False when the record has moved on. Most changes of a record bring few words or none."""
-    of = {"of_tenant": tenant, "of_borrower": borrower_id}
-    row = _VERSION.row(connection, **of)
-    if row is None or row[0] != version:
-        return False
-    wanted, kept = set(words), {word for (word,) in _WORDS.rows(connection, **of)}
-    own = {"tenant": tenant, "borrower_id": borrower_id}
-    if gone := kept - wanted:
-        _DROP_WORD.run_each(connection, [{**of, "of_word": word} for word in sorted(gone)])
-    if added := wanted - kept:
-        _ADD_WORD.run_each(connection, [{**own, "word": word} for word in sorted(added)])
-    _DROP_INDEXED.run_each(connection, [of])
-    _ADD_INDEXED.run_each(connection, [{**own, "version": version}])
-    return True
+
+def keep(connection: Connection, tenant: str, borrower_id: str, version: int, words: Sequence[bytes]) -> bool:
+    """As `keep_each`; False when the record has moved on."""
+    return keep_each(connection, [(tenant, borrower_id, version, words)]) == 1
+
+
+def keep_each(connection: Connection, each: Sequence[Words]) -> int:
+    """In the place of what was kept; how many were, for of a record that has moved on nothing is changed. Most changes of a
+    record bring few words or none."""
+    gone: list[dict[str, Any]] = []
+    added: list[dict[str, Any]] = []
+    keys: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    for tenant, borrower_id, version, words in each:
+        of = {"of_tenant": tenant, "of_borrower": borrower_id}
+        stands = _STANDS.row(connection, **of)
+        if stands is None or stands[0] != version:
+            continue
+        wanted, kept = set(words), _apart(stands[1])
+        gone += [{**of, "of_word": word} for word in kept - wanted]
+        own = {"tenant": tenant, "borrower_id": borrower_id}
+        added += [{**own, "word": word} for word in wanted - kept]
+        keys.append(of)
+        rows.append({**own, "version": version, "words": b"".join(sorted(wanted))})
+    # In the order of the table: what several have is written to one place, and nobody waits for each other in a circle.
+    _DROP_WORD.run_each(connection, sorted(gone, key=itemgetter("of_tenant", "of_word", "of_borrower")))
+    _ADD_WORD.run_each(connection, sorted(added, key=itemgetter("tenant", "word", "borrower_id")))
+    _DROP_INDEXED.run_each(connection, keys)
+    _ADD_INDEXED.run_each(connection, rows)
+    return len(rows)
+
+
+def _apart(words: bytes | None) -> set[bytes]:
+    words = words or b""
+    return {words[place : place + HASH_BYTES] for place in range(0, len(words), HASH_BYTES)}
 
 
 def drop(connection: Connection, tenant: str, borrower_id: str) -> None:
     """This borrower is behind until kept anew."""
-    own = {"of_tenant": tenant, "of_borrower": borrower_id}
-    _DROP_WORDS.run_each(connection, [own])
-    _DROP_INDEXED.run_each(connection, [own])
+    of = {"of_tenant": tenant, "of_borrower": borrower_id}
+    if (row := _KEPT.row(connection, **of)) is not None:
+        _DROP_WORD.run_each(connection, [{**of, "of_word": word} for word in sorted(_apart(row[0]))])
+        _DROP_INDEXED.run_each(connection, [of])
 
 
 def drop_all(connection: Connection) -> None:
@@ -121,7 +140,7 @@ def drop_all(connection: Connection) -> None:
     connection.execute(INDEXED.delete())
 
 
-def having(connection: Connection, tenant: str, words: Sequence[str], most: int) -> list[str]:
+def having(connection: Connection, tenant: str, words: Sequence[bytes], most: int) -> list[str]:
     """Whose notes have these words: the most of them first, then by id."""
     count = func.count()
     found = (
@@ -136,13 +155,9 @@ def having(connection: Connection, tenant: str, words: Sequence[str], most: int)
 
 def behind(connection: Connection, most: int, tenant: str | None = None) -> list[tuple[str, str]]:
     """Tenant and id of borrowers whose record is not indexed as it is now."""
-    its = and_(
-        INDEXED.c.tenant == BORROWER.c.tenant,
-        INDEXED.c.borrower_id == BORROWER.c.borrower_id,
-    )
     found = (
         select(BORROWER.c.tenant, BORROWER.c.borrower_id)
-        .select_from(BORROWER.outerjoin(INDEXED, its))
+        .select_from(BORROWER.outerjoin(INDEXED, _ITS))
         .where(
             BORROWER.c.tenant == tenant if tenant is not None else true(),
             BORROWER.c.redirected_to.is_(None),
@@ -154,48 +169,24 @@ def behind(connection: Connection, most: int, tenant: str | None = None) -> list
     return [(of, id_) for of, id_ in connection.execute(found)]
 
 
-# -- keeping it -----------------------------------------------------------------------------------------------------------
+# -- as a kind of copy ---------------------------------------------------------------------------------------------------------
 
 
-class IndexKeeper:
-    """Give `saved` to the writer, and `flush` before the store closes."""
+class IndexedWords:
+    """The index as a kind of copy (`service.keeper`): within a tenth of the time, for only searches miss it, and they read
+    whoever is behind. Whoever is dropped is found `behind`, and caught up with."""
 
-    def __init__(self, store: Store, keyed_hash: Hash) -> None:
-        self._store = store
+    name = "words"
+    moment_seconds = 0.1
+    rest = 9.0
+    waiting_limit = 2_000
+    at_once = 20
+
+    def __init__(self, keyed_hash: Hash) -> None:
         self._keyed_hash = keyed_hash
-        self._waiting: dict[tuple[str, str], Saved] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._keeping = asyncio.Lock()
 
-    def saved(self, saved: Sequence[Saved]) -> None:
-        for one in saved:
-            self._waiting.pop((one.tenant, one.borrower_id), None)
-            if one.state.redirected_to is None:
-                self._waiting[one.tenant, one.borrower_id] = one
-        while len(self._waiting) > WAITING_LIMIT:
-            del self._waiting[next(iter(self._waiting))]
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._soon())
+    def of(self, tenant: str, version: int, state: BorrowerState) -> Words:
+        return tenant, state.borrower_id, version, hashes(terms_in(state), tenant, self._keyed_hash)
 
-    async def _soon(self) -> None:
-        while self._waiting:
-            await asyncio.sleep(KEEP_SECONDS)
-            await self.flush()
-
-    async def flush(self) -> None:
-        """Keeps what waits. What the database cannot take now stays behind, and is caught up with."""
-        async with self._keeping:
-            waiting, self._waiting = list(self._waiting.values()), {}
-            for start in range(0, len(waiting), AT_ONCE):
-                rows = []
-                for one in waiting[start : start + AT_ONCE]:
-                    words = hashes(terms_in(one.state), one.tenant, self._keyed_hash)
-                    rows.append((one.tenant, one.borrower_id, one.version, words))
-                    await asyncio.sleep(0)
-
-                def keep_all(connection: Connection, rows: Sequence[tuple[str, str, int, list[str]]] = rows) -> None:
-                    for row in rows:
-                        keep(connection, *row)
-
-                with contextlib.suppress(DatabaseUnavailable):
-                    await self._store.write(keep_all)
+    def keep(self, connection: Connection, copies: Sequence[Words]) -> None:
+        keep_each(connection, copies)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from service import gists
 from service.database import Database
 from service.gist import Gist, basis_of, from_bytes, gist_of
-from service.gists import GistKeeper, Glimpse
+from service.gists import Gists, Glimpse
+from service.keeper import Keeper
 from service.policy import Policy
 from service.rebuild import rebuild
 from statemachine.merge import merge
@@ -69,7 +70,7 @@ async def glimpsed(e: Embedded, borrower_id: str) -> Glimpse | None:
 
 async def test_what_is_saved_gets_its_gist_a_moment_later(tmp_path: Path) -> None:
     async with embedded(tmp_path / "memory.db", writing=False) as e:
-        keeper = GistKeeper(e.database, POLICIES)
+        keeper = Keeper(e.database, Gists(POLICIES))
         e.write(saved=keeper.saved)
         await e.post_to("B-1", promise("c-1"), promise("c-2", at=hours(1)))
         await keeper.flush()
@@ -80,7 +81,7 @@ async def test_what_is_saved_gets_its_gist_a_moment_later(tmp_path: Path) -> Non
 
 async def test_one_of_an_older_version_is_not_found(tmp_path: Path) -> None:
     async with embedded(tmp_path / "memory.db", writing=False) as e:
-        keeper = GistKeeper(e.database, POLICIES)
+        keeper = Keeper(e.database, Gists(POLICIES))
         e.write(saved=keeper.saved)
         await e.post_to("B-1", promise())
         await keeper.flush()
@@ -92,7 +93,7 @@ async def test_one_of_an_older_version_is_not_found(tmp_path: Path) -> None:
 
 async def test_who_turned_out_to_be_somebody_has_none(tmp_path: Path) -> None:
     async with embedded(tmp_path / "memory.db", writing=False) as e:
-        keeper = GistKeeper(e.database, POLICIES)
+        keeper = Keeper(e.database, Gists(POLICIES))
         e.write(saved=keeper.saved)
         by_number = {"identifier": {"kind": "phone", "value": "+919000000001"}}
         await e.post(promise(**by_number))
@@ -108,7 +109,7 @@ async def test_who_turned_out_to_be_somebody_has_none(tmp_path: Path) -> None:
 
 async def test_a_rebuild_leaves_none(tmp_path: Path) -> None:
     async with embedded(tmp_path / "memory.db", writing=False) as e:
-        keeper = GistKeeper(e.database, POLICIES)
+        keeper = Keeper(e.database, Gists(POLICIES))
         e.write(saved=keeper.saved)
         await e.post_to("B-1", promise())
         await keeper.flush()
