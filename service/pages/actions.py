@@ -7,7 +7,7 @@ holds no word of what was said: a reason is the event's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Final
@@ -37,15 +37,17 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A field of the page that asks. `options` make it a choice."""
+    """A field of the page that asks. `options`, each a value and its words, make it a choice. A hidden one is read as `says`,
+    and where that is blank not at all; without a name it is only read."""
 
     name: str
     label: str
     hint: str = ""
-    options: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
     is_long: bool = False
     value: str = ""
     is_hidden: bool = False
+    says: str = ""
     is_optional: bool = False
 
 
@@ -79,6 +81,14 @@ class Doing:
     detail: Callable[[Fields], str]
 
 
+def hidden(name: str, value: str, label: str = "", says: str = "") -> Asked:
+    return Asked(name, label, value=value, is_hidden=True, says=says)
+
+
+def choices(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, name.replace("_", " ")) for name in names)
+
+
 def _reason(hint: str) -> Asked:
     return Asked("reason", "Reason", hint, is_long=True)
 
@@ -101,8 +111,8 @@ def _lift_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
     if kind not in HOLD_KINDS:
         raise NotFound
     return (
-        Asked("kind", "Hold", value=kind, is_hidden=True),
-        Asked("loan_id", "Loan", value=loan, is_hidden=True),
+        hidden("kind", kind, "Hold", kind.replace("_", " ")),
+        hidden("loan_id", loan, "Loan", loan),
         _reason("What ended it, or who said so."),
     )
 
@@ -112,9 +122,10 @@ def _lift_fields(visit: Visit, who: Seen) -> Fields:
 
 
 def _retract_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
+    loan, conversation = _given(visit, "loan_id"), _given(visit, "conversation_id")
     return (
-        Asked("loan_id", "Loan", value=_given(visit, "loan_id"), is_hidden=True),
-        Asked("conversation_id", "Conversation", value=_given(visit, "conversation_id"), is_hidden=True),
+        hidden("loan_id", loan, "Loan", loan),
+        hidden("conversation_id", conversation, "Conversation", conversation),
         _reason("Why it never was a promise."),
     )
 
@@ -129,7 +140,7 @@ def _retract_fields(visit: Visit, who: Seen) -> Fields:
 
 def _link_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
     return (
-        Asked("kind", "Kind", options=KINDS),
+        Asked("kind", "Kind", options=choices(KINDS)),
         Asked("value", "Identifier", "A number in any spelling, an e-mail address, or an id."),
     )
 
@@ -148,10 +159,15 @@ def _unlink_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
         raise Moved
     one = known[int(place)]
     return (
-        Asked("n", "Place", value=place, is_hidden=True),
-        Asked("v", "Version", value=version, is_hidden=True),
-        Asked("shown", f"{one.kind}: {mask(one.value, one.kind)}", value="-", is_hidden=True),
-        Asked("reason", "Reason", "wrong borrower: what was said through it is left out from now on", UNLINK_REASONS),
+        hidden("n", place),
+        hidden("v", version),
+        hidden("", "", one.kind, mask(one.value, one.kind)),
+        Asked(
+            "reason",
+            "Reason",
+            "Wrong borrower: what was said through it is left out from now on.",
+            choices(UNLINK_REASONS),
+        ),
     )
 
 
@@ -230,7 +246,7 @@ async def ask(visit: Visit) -> Response:
 async def do(visit: Visit) -> Response:
     """It is: posted as an event, audited, and shown."""
     doing, who = _doing(visit), await reading.seen(visit)
-    ticket = _ticket(visit)
+    ticket = ticket_of(visit)
     borrower_id = who.one.borrower_id
     try:
         fields = doing.fields(visit, who)
@@ -242,7 +258,7 @@ async def do(visit: Visit) -> Response:
     return seen_again(f"/ops/borrowers/{segment(borrower_id)}")
 
 
-def _ticket(visit: Visit) -> session.Ticket:
+def ticket_of(visit: Visit) -> session.Ticket:
     """Raises `Moved` for a page that was made too long ago."""
     ticket = session.read_ticket(visit.form.get("ticket", ""), visit.person, visit.parts.secrets, visit.parts.clock())
     if ticket is None:

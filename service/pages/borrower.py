@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from channels.said import numbers
 from service import audit, records
-from service.narrative import Withheld, narrative, previous_step, said_in_words
+from service.narrative import BY_A_PERSON, Withheld, narrative, previous_step, said_in_words
 from service.pages import reading
-from service.pages.drawing import Page
+from service.pages.drawing import Page, hide
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfOne, listed
 from service.pages.reading import Seen, Start, cycle_of
+from service.policy import Policy
+from service.retention.reading import told as lasting
+from service.withheld import ID_PREFIX
 from statemachine.conclusions import (
     STAGES,
     Callback,
@@ -30,8 +35,13 @@ from statemachine.conclusions import (
     Payment,
     Promise,
     StartedConversation,
+    WithheldText,
 )
 from statemachine.ladder import RUNGS
+from statemachine.screening import screened
+from statemachine.screening.sentences import sentences_of
+from statemachine.withholding import hidden_by
+from statemachine.words import folded
 
 router = pages()
 
@@ -68,6 +78,22 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of a report with the blanks after it, and why no agent is told it: a rule, `BY_A_PERSON`, or null."""
+
+    text: str
+    withheld: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A text that a person withheld; `name` is what it is asked to be shown again by."""
+
+    told: WithheldText
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One item of the time line, as it was posted; what it does not have is null."""
 
@@ -81,16 +107,17 @@ class Item:
     disposition: str | None
     agent: str | None
     entered_state: str | None
-    prose: str | None
+    prose: tuple[Said, ...]
     promised: Mapping[str, Any] | None
     turns: tuple[Turn, ...]
     details: tuple[tuple[str, str], ...]
     """Of an event: its own fields by name."""
 
 
-def _item(told: Mapping[str, Any]) -> Item:
-    entry = told["entry"]
+def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy: Policy) -> Item:
     is_told = told["kind"] == "conversation"
+    type_ = "summary" if is_told else told["entry"]["type"]
+    entry = lasting(told["entry"], type_, told["at"], now, policy)
     promised = entry.get("commitment") if is_told else None
     return Item(
         kind=told["kind"],
@@ -103,13 +130,31 @@ def _item(told: Mapping[str, Any]) -> Item:
         disposition=entry.get("disposition"),
         agent=entry.get("agent"),
         entered_state=entry.get("entered_state"),
-        prose=entry.get("summary") if is_told else None,
+        prose=_said(entry, hidden) if is_told else (),
         promised={name: promised.get(name) for name in PROMISED} if promised else None,
         turns=tuple(Turn(turn["speaker"], turn["text"]) for turn in entry.get("turns") or ()),
         details=()
         if is_told
         else tuple((name, str(entry[name])) for name in SHOWN_FIELDS if entry.get(name) is not None),
     )
+
+
+def _said(entry: Mapping[str, Any], hidden: frozenset[str]) -> tuple[Said, ...]:
+    """A report sentence by sentence, each with what withholds it now."""
+    prose = entry.get("summary") or ""
+    amount = (entry.get("commitment") or {}).get("amount")
+    try:
+        amounts = frozenset(() if amount is None else (Decimal(str(amount)),))
+    except InvalidOperation:
+        amounts = frozenset()
+    rules = dict(screened(prose, amounts_allowed=amounts, numbers=numbers).withheld)
+    said = tuple(
+        Said(one.text + one.gap, BY_A_PERSON if folded(one.text) in hidden else rules.get(str(place)))
+        for place, one in enumerate(sentences_of(prose))
+    )
+    whole = "".join(one.text for one in said)
+    # A number that goes on over the end of a sentence would be masked in none of them.
+    return said if hide(whole) == "".join(hide(one.text) for one in said) else (Said(whole, None),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +196,7 @@ class Borrower(Page):
     previous: str
     starts: tuple[Start, ...]
     withheld: tuple[Withheld, ...]
+    held_back: tuple[HeldBack, ...]
     briefing: str
     missing: tuple[StartedConversation, ...]
     timeline: tuple[Item, ...]
@@ -188,6 +234,7 @@ async def _drawn(visit: Visit, who: Seen, *, revealed: bool) -> Borrower:
         lambda conn: audit.page(conn, visit.tenant, one.borrower_id, AUDIT_ROWS, None)
     )
     briefing = narrative(state, cycle, now=now)
+    hidden, policy = hidden_by(state.withheld_texts), visit.parts.policies.for_tenant(visit.tenant)
     return Borrower(
         borrower_id=one.borrower_id,
         is_provisional=one.is_provisional,
@@ -213,10 +260,11 @@ async def _drawn(visit: Visit, who: Seen, *, revealed: bool) -> Borrower:
         facts=tuple(Remembered(fact, said_in_words(fact, state)) for fact in state.facts),
         previous=previous_step(state, cycle, now=now),
         starts=await reading.starts(visit, who, cycle),
-        withheld=briefing.withheld,
+        withheld=tuple(one for one in briefing.withheld if one.rule != BY_A_PERSON),
+        held_back=tuple(HeldBack(one, one.event_id.removeprefix(ID_PREFIX)) for one in state.withheld_texts),
         briefing=briefing.text,
         missing=state.started,
-        timeline=tuple(_item(item) for item in told.items),
+        timeline=tuple(_item(item, hidden, now, policy) for item in told.items),
         next_cursor=told.next_cursor,
         is_first=wanted.cursor is None,
         audited=tuple(lines.items),

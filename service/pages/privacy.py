@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from sqlalchemy import Connection
 from starlette.responses import Response
 
-from service import records, strictjson
-from service.errors import FieldError, InvalidBody
+from service import strictjson
+from service.errors import FieldError, InvalidBody, Unreadable
+from service.exported import exported
 from service.forget import asking
-from service.narrative import narrative
 from service.pages import reading
-from service.pages.actions import Ask, Asked, note, reason_of
+from service.pages.actions import Ask, Asked, choices, hidden, note, reason_of
 from service.pages.drawing import Page, segment
 from service.pages.page import HEADERS, Visit, page, pages
 from service.pages.reading import Seen
+from statemachine.record import UnreadableRecord
+from statemachine.stamps import UnreadableEntry
 
 router = pages()
 
@@ -27,28 +28,11 @@ TERM, EVERYTHING = "a term", "everything"
 @page(router, "POST", "/ops/borrowers/{borrower_id}/export", scope="privacy")
 async def export(visit: Visit) -> Response:
     """A data-access request, as the API answers it; kept in the audit."""
-    who = await reading.seen(visit)
-    one, state, now = who.one, who.one.state, visit.parts.clock()
-    await visit.parts.resumes.flush()
-
-    def look(conn: Connection) -> dict[str, Any]:
-        return records.export(conn, visit.tenant, one.borrower_id)
-
-    kept = await visit.parts.database.read_slow(look)
-    document = {
-        "borrower_id": one.borrower_id,
-        "provisional": one.is_provisional,
-        "record_version": one.version,
-        "as_of": now,
-        "identifiers": state.identifiers,
-        "cycles": state.cycles,
-        "holds": state.holds,
-        "opt_outs": state.opt_outs,
-        "facts": state.facts,
-        "narrative": narrative(state, state.cycle_of(None), now=now).text,
-        **kept,
-        "entries": [entry | {"entry": strictjson.as_sent(entry["entry"])} for entry in kept["entries"]],
-    }
+    one = (await reading.seen(visit)).one
+    try:
+        document = await exported(visit.parts, visit.tenant, one)
+    except (UnreadableRecord, UnreadableEntry) as why:
+        raise Unreadable from why
     await note(visit, "exported", one.borrower_id, f"version {one.version}")
     headers = {**HEADERS, "Content-Disposition": 'attachment; filename="borrower.json"'}
     return Response(strictjson.dump(document), media_type="application/json", headers=headers)
@@ -72,10 +56,10 @@ def _ask(visit: Visit, who: Seen, problem: str = "") -> Response:
     fact_id = visit.form.get("fact_id", "") or visit.request.query_params.get("fact_id", "")
     fact = next((f for f in who.one.state.facts if f.fact_id == fact_id), None)
     asked = (
-        (Asked("fact_id", f"The fact: {fact.kind}", value=fact.fact_id, is_hidden=True),)
+        (hidden("fact_id", fact.fact_id, fact.kind.replace("_", " "), fact.text),)
         if fact is not None
         else (
-            Asked("what", "What", options=(TERM, EVERYTHING)),
+            Asked("what", "What", options=choices((TERM, EVERYTHING))),
             Asked(
                 "term",
                 "The term",

@@ -27,6 +27,7 @@ from service.errors import (
     UnknownLoan,
     Unreadable,
 )
+from service.exported import fact_answer
 from service.live import without_live
 from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
@@ -216,13 +217,6 @@ async def get_borrower(call: Call) -> Response:
 
 
 FLAGS = ("reminded", "payment_link_shared", "payment_confirmed")
-_FACT_FIELDS = (
-    "fact_id", "kind", "text", "about", "source", "volatility", "observed_at", "expires_at", "conversation_id", "grounding",
-)  # fmt: skip
-
-
-def fact_answer(fact: KnownFact) -> dict[str, Any]:
-    return {name: getattr(fact, name) for name in _FACT_FIELDS}
 
 
 @call(
