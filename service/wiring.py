@@ -26,6 +26,7 @@ from service.decisions.reader import HttpReader, NoReader, SourceReader
 from service.edge import RateLimit
 from service.errors import Unavailable
 from service.gists import Gists
+from service.hooks.refused import Refusals
 from service.hooks.registry import Hooks
 from service.hooks.worker import HookWorker
 from service.intake import envelope, kafka_topics
@@ -121,6 +122,7 @@ class Parts:
             registry=self.registry,
         )
         self.hooks = Hooks(self.database, self.secrets)
+        self.hook_refusals = Refusals(self.database)
         self.hook_worker = HookWorker(self)
         self.counts = Counts[Any]()
         """What the dashboard counted lately."""

@@ -22,7 +22,7 @@ from channels.vendors import VENDORS
 from service import records
 from service.database import DatabaseUnavailable
 from service.errors import Unavailable
-from service.hooks import bodies, registry
+from service.hooks import bodies, refused, registry
 from service.hooks.bodies import Body
 from service.hooks.taking import UNREADABLE, put_aside, take
 from service.metrics import Counter
@@ -90,6 +90,7 @@ class HookWorker:
         while not self._stopping.is_set():
             self._stirred.clear()
             try:
+                await self._parts.hook_refusals.write()
                 await self._purge()
                 for body_id, items in await self._next(AT_ONCE - len(running)):
                     running.add(asyncio.create_task(self._read(body_id, items)))
@@ -104,6 +105,8 @@ class HookWorker:
                 one.cancel()
         if running:
             await asyncio.wait(running)
+        with contextlib.suppress(DatabaseUnavailable):
+            await self._parts.hook_refusals.write(at_once=True)
 
     async def stop(self) -> None:
         """No further body is begun; those in hand are read to their end."""
@@ -211,6 +214,7 @@ class HookWorker:
             for _ in range(PURGES):
                 if not await parts.database.write(lambda conn, of=tenant, to=before: bodies.purge(conn, of, to)):  # type: ignore[misc]
                     break
+            await parts.database.write(lambda conn, of=tenant, to=before: refused.purge(conn, of, to))  # type: ignore[misc]
 
 
 def delivery_of(parts: Parts, body: Body) -> Delivery:

@@ -107,6 +107,7 @@ async def greet_hook(request: Request) -> Response:
     token = asked.get("hub.verify_token", "")
     known = hook.verify_token is not None and hmac.compare_digest(token.encode(), hook.verify_token.encode())
     if asked.get("hub.mode") != "subscribe" or not known:
+        parts.hook_refusals.note(hook.tenant, hook.hook_id, "handshake", parts.clock())
         raise OtherHttp(403)
     return PlainTextResponse(asked.get("hub.challenge", ""))
 
@@ -138,6 +139,7 @@ def _check(request: Request, hook: Hook, vendor: Vendor, body: bytes, parts: Par
     if why is not None:
         edge.note(request.scope, refused=why)
         parts.hook_requests.labels(hook.vendor, why).inc()
+        parts.hook_refusals.note(hook.tenant, hook.hook_id, why, parts.clock())
         raise Unauthenticated
 
 

@@ -17,7 +17,7 @@ from service.tables.answers import Permit, Proposal, ProposalWanted, Resume
 from service.tables.chats import Chat, ChatLine
 from service.tables.decisions import Claim, Correction, Decision, DecisionUse, SourceVersion
 from service.tables.entries import BROKEN, SUMMARY, Intake, IntakeHead, Journal, Repeat, SetAside, WriterPartition
-from service.tables.hooks import Hook, HookBody, HookItem, OurMessage
+from service.tables.hooks import Hook, HookBody, HookItem, HookRefused, OurMessage
 from service.tables.outgoing import Awaited, Outbox
 from service.tables.people import AskedCallback, Borrower, Gist, IdentifierLink, Journey, Loan, Started
 from service.tables.privacy import ApiKey, Audit, Forgotten, RetentionRun, ScreeningExample
@@ -51,6 +51,7 @@ __all__ = [
     "Hook",
     "HookBody",
     "HookItem",
+    "HookRefused",
     "IdentifierLink",
     "Intake",
     "IntakeHead",

@@ -29,6 +29,20 @@ class Hook(Rows, table=True):
     revoked_at: datetime | None = None
 
 
+class HookRefused(Rows, table=True):
+    """How often a post to a hook was refused for its signature, by slots of time and reasons."""
+
+    __tablename__ = "hook_refused"
+
+    tenant: str = Field(primary_key=True)
+    hook_id: str = Field(primary_key=True)
+    slot_at: datetime = Field(primary_key=True)
+    """When the slot begins."""
+    why: str = Field(primary_key=True)
+    count: int = Field(sa_type=BigInteger)
+    last_at: datetime
+
+
 class HookBody(Rows, table=True):
     """A body as it came, sealed, until its retention ends; answered for once it is here, read after."""
 
