@@ -75,6 +75,42 @@ def mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher) -> boo
     )
 
 
+_ENDS = re.compile(r"[.!?।…]+[\"'”’)\]»]*\s+|\n[^\S\n]*\n\s*|\n(?!\s)")
+_BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)])\s")
+_NO_END = re.compile(
+    r"(?:^|[\s(])(?:[^\W\d_]|mr|mrs|ms|dr|md|mohd|smt|shri|sri|shr|km|kum|capt|col|lt|maj|prof|adv|er|late|sr|jr|st|no|rs)\.\s+$",
+    re.IGNORECASE,
+)
+
+
+def without_mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher) -> str:
+    """Prose without the sentences in which one of these terms stands.
+
+    Each sentence is judged by itself, and where it ends is told by its own signs: so terms may be taken out one by one or
+    together, in any order. A name goes on behind "Smt." and into the next line; an item of a list does not.
+    """
+    if not mentions(text, words, hasher):
+        return text
+    told = _sentences(text)
+    left = [part for part in told if not mentions(part, words, hasher)]
+    return "".join(left).strip() if len(left) < len(told) else text
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, each with the blanks behind it."""
+    found: list[str] = []
+    start = 0
+    for end in _ENDS.finditer(text):
+        is_line = end[0] == "\n"
+        if is_line and _BULLET.match(text, start) is None:
+            continue
+        part = text[start : end.end()]
+        if _NO_END.search(part) is None:
+            found.append(part)
+            start = end.end()
+    return [*found, text[start:]]
+
+
 def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> Any:
     """The element without forgotten words; the same object when it has none."""
     hidden = _hidden_names(element, hasher) if any(t.everything for t in tombstones) else {}
@@ -101,8 +137,10 @@ def _words_gone(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -
         if named(label) or (everything and label is not None and not is_code(label)):
             changes[f] = None
     match element:
-        case ProseTold() if forgotten(element.text) or (element.text and any(t.prose for t in due)):
+        case ProseTold() if element.text and (everything or any(t.prose for t in due)):
             changes["text"] = ""
+        case ProseTold() if (left := without_mentions(element.text, words, hasher)) != element.text:
+            changes["text"] = left
         case TextJudged() if element.sentence and any(t.prose for t in due):
             changes["sentence"] = None
         case FactStatedOnce() if _fact_forgotten(element.fact, forgotten):

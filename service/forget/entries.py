@@ -17,7 +17,7 @@ import msgspec
 from service.intake import envelope
 from statemachine.elements import WRONG_BORROWER, FactSaid
 from statemachine.entries import Summary
-from statemachine.forgetting import BORROWER, cleaned_record, hidden, is_code, mentions
+from statemachine.forgetting import BORROWER, cleaned_record, hidden, is_code, mentions, without_mentions
 from statemachine.record import Hasher, Tombstone
 from statemachine.stamps import INTERNAL_TYPES, Entry, EvidenceJoined, Stamps, TextWithheld
 
@@ -110,6 +110,9 @@ def _document(document: Mapping[str, Any], type_: str, gone: _Gone) -> dict[str,
             told[name] = value
         elif name in ("summary", "sentence") and gone.prose:
             continue
+        elif name == "summary" and isinstance(value, str) and not gone.everything:
+            if left := without_mentions(value, gone.words, gone.hasher):
+                told[name] = left
         elif name == "extra":
             if not (gone.everything or _names_any(value, gone)):
                 told[name] = value

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.forget import entries as forgetting
 from service.intake import envelope
-from statemachine.forgetting import cleaned, is_code, mentions, term_of
+from statemachine.forgetting import cleaned, is_code, mentions, term_of, without_mentions
 from statemachine.merge import join, lift, merge
 from statemachine.record import Record, Tombstone
 from statemachine.stamps import Entry, MemoryForgotten
@@ -103,3 +104,61 @@ def test_a_term_stands_at_the_bounds_of_words() -> None:
 def test_labels_that_are_codes_are_known() -> None:
     assert all(map(is_code, ("otp", "payment_link", "hi-IN", "en", "r_5KQ", "flow.v2:opening")))
     assert not any(map(is_code, ("Zebulon", "her wife", "बीवी", "")))
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ("His wife Ram answered. He will pay on Friday.", "He will pay on Friday."),
+        ("He will pay. Spoke to Ram Kumar! Call later.", "He will pay. Call later."),
+        ("Spoke to Smt. Ram. He will pay.", "He will pay."),
+        ("Spoke to Md. Ram Kumar about it. He will pay.", "He will pay."),
+        ("- promised 5000\n- wife is Ram\n- call at 6", "- promised 5000\n- call at 6"),
+        ("promised 5000 and wife is\nRam answers", ""),
+        ("- wife is\n  Ram\n- call at 6", "- call at 6"),
+        ("वह राम है। राम आएगा।", "वह राम है। राम आएगा।"),
+        ("Ram", ""),
+        ("", ""),
+    ],
+)
+def test_of_prose_only_the_sentences_go_that_hold_the_term(told: str, left: str) -> None:
+    words = [term_of("Ram", histories.hasher)]
+    assert without_mentions(told, words, histories.hasher) == left
+    assert without_mentions(left, words, histories.hasher) == left
+
+
+TERMS = ("Ram", "Ram Kumar", "wife", "5000", "राम", "Md Ram")
+pieces = st.sampled_from(
+    [
+        "Ram",
+        "Kumar",
+        "wife",
+        "5000",
+        "राम",
+        "Md.",
+        "ok",
+        ". ",
+        "! ",
+        "\n",
+        "\n- ",
+        "\n\n",
+        "। ",
+        " ",
+        '." ',
+        "1. ",
+        "- ",
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=14), st.permutations(TERMS), st.integers(1, len(TERMS)))
+@settings(max_examples=200, deadline=None)
+def test_sentences_go_the_same_whatever_went_before(told: list[str], order: list[str], many: int) -> None:
+    terms = [term_of(text, histories.hasher) for text in order[:many]]
+    prose = " ".join(told)
+    together = without_mentions(prose, terms, histories.hasher)
+    one_by_one = prose
+    for term in terms:
+        one_by_one = without_mentions(one_by_one, [term], histories.hasher)
+    assert one_by_one == together
+    assert without_mentions(together, terms, histories.hasher) == together

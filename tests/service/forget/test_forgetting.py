@@ -264,3 +264,17 @@ async def test_a_verification_of_before_that_comes_late_names_no_number_either(s
     assert (await service.resume(identifier=phone))["identity"]["holds"] is True
     assert await mine.numbers_in_tables() == set()
     assert await mine.numbers_in_answers() == set()
+
+
+async def test_of_a_report_the_sentences_stay_that_do_not_say_it(service: Api) -> None:
+    told = [{"kind": "household", "text": "wife is Martha", "confidence": 0.9, "quote": "wife is Martha"},
+            {"kind": "preferred_language", "text": "prefers Hindi", "confidence": 0.9, "quote": "hindi mein hi"}]  # fmt: skip
+    await service.told("B-1", summary="His wife Martha answered. He asked for a call at six.", facts=told)
+    done = await service.post("/v1/borrowers/B-1/forget", {"reason": "asked", "term": "Martha"})
+    assert (done["status"], done["removed"]) == ("forgotten", {"facts": 1, "texts_cleaned": 1, "texts_removed": 0})
+    briefing = (await service.get("/v1/borrowers/B-1/briefing?channel=voice"))["text"]
+    assert "He asked for a call at six." in briefing
+    assert "Martha" not in briefing
+    assert [f["text"] for f in (await service.get("/v1/borrowers/B-1/facts"))["items"]] == ["prefers Hindi"]
+    (item,) = (await service.get("/v1/borrowers/B-1/timeline"))["items"]
+    assert item["entry"]["summary"] == "He asked for a call at six."
