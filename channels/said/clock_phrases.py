@@ -102,6 +102,10 @@ def direction(line: Line, first: int, after: int) -> int:
         return -1
     if follower in words.SINCE:
         return 0
+    if before in words.SE and first > 1 and line.texts[first - 2] in words.TODAY:
+        return 1  # "aaj se 5 din"
+    if before in ("me", "us") and first > 1 and line.texts[first - 2] == "give":
+        return 1
     return 1 if before in words.WITHIN or follower in words.UNTIL or line.alone else 0
 
 

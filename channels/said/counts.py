@@ -75,6 +75,8 @@ class Counts:
         if at and self._pieces[at - 1].kind > Kind.MARK:
             return False  # it belongs to what stands before, whatever that is
         before = self._words[at - 1] if at else _NOTHING
+        if before == "of" and at > 1:
+            before = self._words[at - 2]  # "a couple of thousand"
         return before not in words.NOT_AN_EXACT_NUMBER and not self._words[at].endswith("s")
 
     def _figure(self, at: int) -> tuple[Number, int]:
@@ -98,17 +100,19 @@ class Counts:
         return self._with_part(number, at + 1)
 
     def _blank_grouped(self, at: int) -> tuple[Number, int] | None:
-        """ "5 000": a group that begins with zero is no number of its own."""
+        """ "5 000", "1 25 000": a group that begins with zero is no number of its own."""
         text, after = self._words[at], at + 1
         if not (text.isdigit() and len(text) <= 3) or text[0] == "0" or (at and self._words[at - 1][-1:].isdigit()):
             return None
         while self._words[after].isdigit() and self._pieces[after].start == self._pieces[after - 1].end + 1:
             after += 1
         groups = self._words[at + 1 : after]
-        if not 1 <= len(groups) <= 3 or any(len(group) != 3 for group in groups) or groups[-1][0] != "0":
+        if not 1 <= len(groups) <= 3 or len(groups[-1]) != 3 or groups[-1][0] != "0":
+            return None
+        if [len(group) for group in groups[:-1]] not in ([], [2], [3], [2, 2], [3, 3]):
             return None
         value = Decimal(text + "".join(groups))
-        return Number((value,), value, grouped=True, digits=len(text) + 3 * len(groups)), after
+        return Number((value,), value, grouped=True, digits=len(text) + sum(map(len, groups))), after
 
     def _with_part(self, number: Number, after: int) -> tuple[Number, int]:
         """Adds "and a half" or "point five" to a count."""
@@ -144,7 +148,7 @@ class Counts:
         """ "saadhe teen" is 3.5, "paune do" 1.75, and "sava" before a scale 1.25."""
         quarter = words.QUARTERS[self._words[at]]
         follower = self._words[at + 1]
-        if follower in words.SCALES or follower in words.HUNDRED:
+        if follower in words.SCALES or follower in words.HUNDRED or follower in words.HOUR:
             if quarter == Decimal("0.5"):
                 return None
             value, after = 1 + quarter, at + 1
@@ -172,7 +176,7 @@ class Counts:
             after += 1
         else:
             return after
-        number.coefficient = number.value
+        number.coefficient, number.hundreds = number.value / 100, True
         begin = after + 1 if self._words[after] in words.AND else after
         rest = self._small(begin) or self._bare_digits(begin)
         if rest is not None and 0 < rest[0] < 100 and self._words[rest[1]] not in NOT_PART_OF_A_SUM | words.HUNDRED:
@@ -180,7 +184,7 @@ class Counts:
             if follower in words.SCALES and begin != after:
                 return after  # "five hundred and two thousand" is two numbers
             number.values = (number.value + rest[0],)
-            number.coefficient = number.value
+            number.coefficient, number.hundreds = number.value, False
             return rest[1]
         return after
 

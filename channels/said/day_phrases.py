@@ -10,7 +10,18 @@ from decimal import Decimal
 
 from channels.said import words
 from channels.said.clock_phrases import delay, direction
-from channels.said.days import FARTHEST_DAYS, Away, Dated, DayOfMonth, EitherWay, Month, MonthsAway, NoSuchDay, When
+from channels.said.days import (
+    FARTHEST_DAYS,
+    Away,
+    Dated,
+    DayOfMonth,
+    EitherWay,
+    EndOfRange,
+    Month,
+    MonthsAway,
+    NoSuchDay,
+    When,
+)
 from channels.said.figures import Number
 from channels.said.line import Line, Money
 from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR
@@ -89,7 +100,14 @@ def day_of_month(line: Line, chain: list[int], numbers: list[Number], after: int
         return line.add_day((NoSuchDay(),), chain[0], end) if sure else None
     if line.alone and not ordinal and month == Month() and end == after:
         line.money += [Money(number.values, None, chain[0], after) for number in numbers]  # a bare "25" may be either
-    return line.add_day(tuple(a_day(day, month) for day in days), chain[0], end)
+    whens = [a_day(day, month) for day in days]
+    if month == Month() and len(days) == 2 and days[0] < days[1] and _is_range(line, chain):
+        whens.append(EndOfRange(DayOfMonth(days[0]), days[1]))
+    return line.add_day(tuple(whens), chain[0], end)
+
+
+def _is_range(line: Line, chain: list[int]) -> bool:
+    return line.before(chain[0]) in words.BETWEEN or line.texts[chain[1] - 1] in words.TO
 
 
 def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -> bool:
@@ -102,6 +120,8 @@ def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -
     if follower in words.MONEY_AFTER_NUMBER or follower == "/":
         return False
     if follower in words.KO or follower in words.UNTIL:
+        return True
+    if len(chain) > 1 and follower in words.KE and line.texts[after + 1] in words.BETWEEN:
         return True
     if follower in words.KE or follower in words.SINCE:  # "25 ke baad", "25 se pehle"
         return line.texts[after + 1] in words.LATER or line.texts[after + 1] in words.AGO
@@ -132,7 +152,7 @@ def relative_day(line: Line, at: int) -> int | None:
     """ "kal", "day after tomorrow", "aaj kal mein", "end of day"."""
     word, follower, third = line.texts[at : at + 3]
     if word in words.DAY:
-        if follower == "after" and third in words.TOMORROW:
+        if follower == "after" and (third in words.TOMORROW or third == "tom"):
             return line.add_day((Away(2),), at, at + 3)
         if follower == "before" and third in words.YESTERDAY:
             return line.add_day((Away(-2),), at, at + 3)
@@ -189,9 +209,15 @@ def length_without_number(line: Line, at: int) -> int | None:
     """ "in a week", "hafte baad", "within a month", "in an hour"."""
     article = line.texts[at] in words.ARTICLE
     place = at + 1 if article else at
-    unit, before = line.texts[place], line.before(at)
-    follower = line.texts[line.skip(place + 1, words.KE, 1)]
-    ahead = (article and before in words.WITHIN) or (follower in words.LATER and before != "the")
+    unit, before = line.texts[place].removesuffix("'s"), line.before(at)
+    beyond = line.skip(place + 1, words.KE, 1)
+    follower = line.texts[beyond]
+    ahead = (
+        (article and before in words.WITHIN)
+        or (follower in words.LATER and before != "the")
+        or (article and follower == "from" and line.texts[beyond + 1] in words.FROM_NOW)
+        or (follower in words.LASTING and line.texts[beyond + 1] in words.INSIDE)
+    )
     ago = article and follower in words.AGO
     if not ahead and not ago:
         return None

@@ -163,6 +163,22 @@ class DayOfMonth:
 
 
 @dataclass(frozen=True, slots=True)
+class EndOfRange:
+    """The 28th of "25 se 28 ke beech": the first on or after the day with which the range begins."""
+
+    begins: DayOfMonth
+    day: int
+
+    @property
+    def leaning(self) -> int:
+        return self.begins.leaning
+
+    def seen(self, today: date, direction: int) -> Days:
+        first = self.begins.seen(today, direction)
+        return DayOfMonth(self.day).seen(first.days[0], AHEAD) if first.days else first
+
+
+@dataclass(frozen=True, slots=True)
 class MonthEnd:
     """ "month end": the last day of this month, or of the one said."""
 
@@ -235,20 +251,22 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Weekday:
-    """A day of the week. `said` is how: plain, this, coming, next or last."""
+    """A day of the week. `said` is how: plain, this, coming, next, over (next to next) or last."""
 
     weekday: int
     said: str = "plain"
 
     @property
     def leaning(self) -> int:
-        return {"next": AHEAD, "coming": AHEAD, "last": BACK}.get(self.said, 0)
+        return {"over": AHEAD, "next": AHEAD, "coming": AHEAD, "last": BACK}.get(self.said, 0)
 
     def seen(self, today: date, direction: int) -> Days:
         ahead = (self.weekday - today.weekday()) % 7
         behind = (today.weekday() - self.weekday) % 7
         if self.said == "this" and direction == AHEAD:
             return _shifted(today, ahead)
+        if self.said == "over":
+            return _either(today, (ahead or 7) + 7, (ahead or 7) + 14)  # "next to next": the same doubt, a week later
         if self.said == "next":
             # Some mean the first one to come, others the one in the week after: two candidates, to be read back.
             return _either(today, ahead or 7, (ahead or 7) + 7)

@@ -107,6 +107,8 @@ def _number_phrase(line: Line, at: int) -> int:
     if (end := slashed_date(line, at)) is not None:
         return end
     chain, after = line.chain(at)
+    if len(chain) > 1 and line.texts[chain[1] - 1] == "," and line.denies_ahead(at):
+        chain, after = chain[:1], at + 1  # "not on the 20th, 23rd"
     while chain:
         numbers = [line.number(place) for place in chain]
         end = (
@@ -158,4 +160,6 @@ _WORD_PHRASE_BEGINNINGS = (
     | words.HALF
     | {"noon", "quarter"}
 )
-_DAY_OR_NUMBER_BEGINNINGS = (_WORD_PHRASE_BEGINNINGS - words.ARTICLE - {"is"}) | NUMBER_BEGINNINGS
+_DAY_OR_NUMBER_BEGINNINGS = (
+    (_WORD_PHRASE_BEGINNINGS - words.ARTICLE - {"is"}) | {"week's", "month's"} | NUMBER_BEGINNINGS
+)

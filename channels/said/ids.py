@@ -9,6 +9,7 @@ from channels.said.reading import Kind
 SHORTEST_ID_DIGITS = 10
 SHORTEST_DIGITS_AFTER_PLUS = 6
 LONGEST_DAY_DIGITS = 2
+DIGITS_OF_A_SECTION = 3  # "420 ka case"
 
 
 def ids(items: list[Item], texts: list[str]) -> frozenset[int]:
@@ -86,7 +87,7 @@ def _has_a_name(items: list[Item], texts: list[str], at: int) -> bool:
     number = items[at].number
     if number is None or number.scale is not None or number.ordinal:
         return False
-    return _glued_to_letters(items, texts, at) or _follows_a_name(texts, at)
+    return _glued_to_letters(items, texts, at) or _follows_a_name(texts, at) or _precedes_a_name(items, texts, at)
 
 
 def _glued_to_letters(items: list[Item], texts: list[str], at: int) -> bool:
@@ -114,3 +115,13 @@ def _follows_a_name(texts: list[str], at: int) -> bool:
     if place < 0:
         return False
     return texts[place] in words.NAMED_BY_NUMBER or (linked and texts[place] in words.NAMED_BY_LINKED_NUMBER)
+
+
+def _precedes_a_name(items: list[Item], texts: list[str], at: int) -> bool:
+    """ "482913 is the OTP", "100 number pe call", "138 ka case"."""
+    if _digits(items[at]) == DIGITS_OF_A_SECTION and texts[at + 1] in words.KE and texts[at + 2] in words.CASES:
+        return True
+    place = at + 1
+    while place <= at + 3 and texts[place] in words.BEFORE_SUCH_A_NAME:
+        place += 1
+    return texts[place] in words.NAMES_WHAT_STANDS_BEFORE

@@ -139,14 +139,18 @@ class Line:
     def add_day(self, whens: tuple[When, ...], first: int, after: int, *, open_ended: bool | None = None) -> int:
         """Takes a phrase for a day, as denied if it is so at once: "kal nahi", "not on the 25th". Answers `after`."""
         denied = self.denied_at(self.skip(after, _BEHIND_A_DAY, 3))
+        if open_ended is None:
+            open_ended = self._is_open(first, after)
+        phrases = self.denied_days if denied or self.denies_ahead(first) else self.days
+        phrases.append(DayPhrase(whens, first, after, open_ended))
+        return after
+
+    def denies_ahead(self, first: int) -> bool:
+        """ "not 5000", "not on the 25th"."""
         before = first - 1
         while before > max(0, first - 3) and self.texts[before] in _IN_FRONT_OF_A_DAY:
             before -= 1
-        if open_ended is None:
-            open_ended = self._is_open(first, after)
-        phrases = self.denied_days if denied or (before >= 0 and self.texts[before] == "not") else self.days
-        phrases.append(DayPhrase(whens, first, after, open_ended))
-        return after
+        return before >= 0 and self.texts[before] == "not"
 
     def denied_at(self, place: int) -> bool:
         """Whether a negation at `place` denies what it follows: not in "nahi to" and "5000, not more", nor in "5000 not 6000"."""
@@ -177,9 +181,7 @@ def rough_range(first: Number, second: Number) -> bool:
 
 _JOINTS = words.OR | words.TO | words.AND | {"/", ","}
 _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
-_IN_A_BARE_ANSWER = (
-    words.FILLERS | words.CURRENCIES.keys() | words.DAY | words.WEEK | words.MONTH | words.BETWEEN | (_JOINTS - {","})
-)
+_IN_A_BARE_ANSWER = words.FILLERS | words.CURRENCIES.keys() | words.UNITS_OF_TIME | words.BETWEEN | (_JOINTS - {","})
 _BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | words.SE
 _IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until", "the"})
 _DAY_NAMES = words.PLAIN_DAYS | words.WEEKDAYS.keys() | words.MONTHS.keys()

@@ -16,6 +16,7 @@ from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money, rough_range
 SMALLEST_BARE_SUM = 100  # a smaller number is money only beside a word that goes with money
 WIDEST_RANGE = 20  # "25 to 5000" is no range
 FIRST_YEAR, LAST_YEAR = 1900, 2199
+ROUND_SUM = 50  # "2025 mein" is a year, "2000 mein ho jayega" a sum
 
 
 def percentage(line: Line, numbers: list[Number], after: int) -> int | None:
@@ -74,10 +75,22 @@ def sum_of_money(line: Line, at: int) -> int:
     _take_alternatives(line, at, number, read)
     _take_paise(line, read)
     denied = line.denied_at(read.after) or line.before(at) == "not"
-    if read.marked or _is_money_unmarked(line, at, read):
+    if not _is_shared(line, at, read.after) and (read.marked or _is_money_unmarked(line, at, read)):
         money = Money(tuple(map(plain, read.values)), read.currency, at, read.after)
         (line.denied_money if denied else line.money).append(money)
     return read.after
+
+
+def _is_shared(line: Line, at: int, after: int) -> bool:
+    """ "half of 10000", "10% of 5000", "10000 ka aadha": the sum is a part of that number, which nobody works out here."""
+    place = at - 1 - (currency_before(line, at) is not None)
+    if (
+        place > 0
+        and line.texts[place] == "of"
+        and (line.texts[place - 1] in words.HALF or line.texts[place - 1] in words.PERCENT)
+    ):
+        return True
+    return line.texts[after] in words.KE and line.texts[after + 1] in words.HALF
 
 
 def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
@@ -85,6 +98,8 @@ def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
     if all(value < SMALLEST_BARE_SUM for value in read.values):
         return bool(line.alone) or before in words.BESIDE_MONEY or after in words.BESIDE_MONEY
     in_a_year = before in ("in", "year", "of", "since", "sal", "saal") or before in words.MONTHS
+    if read.values[0] % ROUND_SUM:
+        in_a_year = in_a_year or after in words.SE or (after in words.INSIDE and after not in ("andar", "under"))
     return not (in_a_year and FIRST_YEAR <= read.values[0] <= LAST_YEAR)
 
 
@@ -165,12 +180,13 @@ def _alternatives(
     if second.scale is None and line.texts[place + 1] in words.MARKS_ANOTHER_ROLE:
         return None
     joint = line.texts[place - 1]
-    loose = joint == "," or (joint in words.AND and not between)
-    if second.scale is not None and first.scale is None and first.value < second.coefficient:
-        if loose or (adjacent and not rough_range(first, second)):
+    if second.lent is not None and first.lent is None and first.value < second.coefficient:
+        if joint in words.AND and not between:
             return None
-        return plain(first.value * second.scale), second.value
-    if adjacent or loose:
+        if (adjacent or joint == ",") and not rough_range(first, second):
+            return None
+        return plain(first.value * second.lent), second.value
+    if adjacent or joint == "," or (joint in words.AND and not between):
         return None
     if joint == "/":
         return (first.value, second.value) if first.value >= SMALLEST_BARE_SUM else None

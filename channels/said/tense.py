@@ -37,7 +37,7 @@ class Verbs:
         self._income = not (words.INCOME | words.TO_ME).isdisjoint(said) or self._receives(line.texts)
         self._paying = not words.PAYING_NOUN.isdisjoint(said)
         places = range(self._length)
-        self._verbs = [place for place in places if self._is_verb(self._texts[place])]
+        self._verbs = [place for place in places if self._is_verb(place)]
         self._hindi_verbs = [place for place in self._verbs if self._texts[place] not in words.ENGLISH_VERBS]
         self._stops = tuple(
             [place for place in places if self._texts[place] in ends]
@@ -73,8 +73,11 @@ class Verbs:
             if not words.MYSELF.isdisjoint(texts[max(0, place - NEGATION_REACH_ITEMS) : place])
         )
 
-    def _is_verb(self, word: str) -> bool:
-        return tense_of_word(word) is not None or word in words.HAPPENS or (self._income and word in words.ARRIVES)
+    def _is_verb(self, place: int) -> bool:
+        word = self._texts[place]
+        if word == "done" and not self._paying:  # "ok, 25th, done" agrees
+            return not words.DOES.isdisjoint(self._recent(place, NEGATION_REACH_ITEMS))
+        return tense_of_word(word) is not None or word in words.HAPPENS or (self._income and self._arrives(place))
 
     def _tense_at(self, place: int, end: int) -> Tense:
         """The tense of the verbs from `place` on; the last decides: "diya jayega" is to come, "diya hota" unreal."""
@@ -146,16 +149,19 @@ class Verbs:
             following = self._texts[place + 1 : place + 1 + CONDITION_REACH_ITEMS]
             return NUMBER in following and words.PAST.isdisjoint(following)
         if word in words.WILL:
-            return not words.PAY.isdisjoint(self._texts[place + 1 : place + 4])
+            following = self._texts[place + 1 : place + 1 + CONDITION_REACH_ITEMS]
+            return not words.PAY.isdisjoint(following[:3]) and words.PAPERS.isdisjoint(following)
         return word in words.HABITUAL and follower in words.AFTER_HABITUAL
 
     def _claim(self, place: int) -> bool:
         word, follower = self._texts[place : place + 2]
         if word in words.GAVE:
             claimed = not self._of_something_else(place)
+        elif word == "did":  # "I did the payment"
+            claimed = not words.PAYING_NOUN.isdisjoint(self._texts[place + 1 : place + 1 + NEGATION_REACH_ITEMS])
         else:
             claimed = word in words.GAVE_AFTER_STEM and self._about_paying(place, word)
-        if not claimed or (word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place)):
+        if not claimed or (word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place)) or self._asked(place):
             return False
         if follower in words.UNREAL or follower in ("toh", "tau", "तो") or is_future(follower):
             return False
@@ -166,6 +172,8 @@ class Verbs:
         before = self._texts[place - 1] if place else NOTHING
         if before in words.GOES_WITH_ANY_DEED:
             return not self._of_something_else(place) and (before in words.GIVES or self._paying)
+        if before in words.SE or before in words.CUT:  # "google pay se kiya tha", "EMI kat gayi"; not "phone kat gaya"
+            return self._paying and not self._of_something_else(place)
         if word in words.ENGLISH_PAST_PARTICIPLES:
             nearby = self._texts[max(0, place - CONDITION_REACH_ITEMS) : place + NEGATION_REACH_ITEMS]
             return not words.PAYING_NOUN.isdisjoint(nearby)
@@ -174,8 +182,20 @@ class Verbs:
         return before in words.PAYING_STEM
 
     def _of_something_else(self, place: int) -> bool:
-        """ "bata diya", "mana kar diya"."""
-        return not words.NOT_PAYING.isdisjoint(self._recent(place, 2))
+        """ "bata diya", "mana kar diya", "receipt bhej diya", "payment fail ho gaya"."""
+        before = self._recent(place, 2)
+        return not words.NOT_PAYING.isdisjoint(before) or not words.PAPERS.isdisjoint(before)
+
+    def _asked(self, place: int) -> bool:
+        """Whether the sentence is a question: "kya payment ho gaya", "is it paid?"; but "diya tha na?" is none."""
+        stops = self._stops[1]
+        end = _first_from(stops, place, self._length)
+        sentence = self._texts[_last_before(stops, place, -1) + 1 : end]
+        if not words.ASKING.isdisjoint(sentence):
+            return True
+        if sentence[0] in words.ASKING_FIRST and not (words.CLAIM_WORDS | words.PAY).issuperset(sentence[1:2]):
+            return True  # "has my payment come"; but "have paid", "did pay"
+        return self._texts[end] == "?" and sentence[-1] not in words.IS_IT_NOT
 
     def _denied(self, place: int, follower: str) -> bool:
         return follower in words.NOT or any(

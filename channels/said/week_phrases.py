@@ -11,10 +11,11 @@ from channels.said.line import NUMBER, Line
 
 WEEKEND = (5, 6)
 END_OF_WEEK = (4, 6)  # Friday to some, Sunday to others
-PERIODS_AWAY = {"next": 1, "coming": 1, "this": 0, "last": -1}
+PERIODS_AWAY = {"over": 2, "next": 1, "coming": 1, "this": 0, "last": -1}
 
 _SHORT_WEEKDAYS = frozenset(day for day in words.WEEKDAYS if len(day) <= 5)
 _BEFORE_A_WEEKDAY = words.KE | words.INSIDE | {",", "on"}
+_NEXT_TO_NEXT = frozenset({"to"}) | words.KE | words.SE
 
 
 def week_phrase(line: Line, at: int) -> int | None:
@@ -60,6 +61,8 @@ def which(line: Line, at: int) -> tuple[str | None, int]:
     word = line.texts[at]
     if word in words.COMING_FIRST_OF_TWO and line.texts[at + 1] in words.COMING_SECOND_OF_TWO:
         return "coming", at + 2
+    if word in words.NEXT and line.texts[at + 2] in words.NEXT and line.texts[at + 1] in _NEXT_TO_NEXT:
+        return "over", at + 3
     for said, these in (("next", words.NEXT), ("this", words.THIS), ("coming", words.COMING), ("last", words.LAST)):
         if word in these:
             return said, at + 1
@@ -82,7 +85,8 @@ def weekday_phrase(line: Line, at: int) -> int | None:
     away, end = _week(line, line.skip(after, words.KE, 2), bare=False)
     if away is not None and said == "plain":
         return line.add_day((WeekdayInWeek(words.WEEKDAYS[day], away),), at, end)
-    return line.add_day((Weekday(words.WEEKDAYS[day], said),), at, after)
+    from_then = line.before(at) == "from" and at > 1 and line.texts[at - 2] in words.UNITS_OF_TIME
+    return line.add_day((Weekday(words.WEEKDAYS[day], said),), at, after, open_ended=from_then or None)
 
 
 def _weekday_is_meant(line: Line, at: int) -> bool:

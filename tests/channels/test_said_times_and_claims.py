@@ -51,6 +51,8 @@ WEDNESDAY_EVENING = datetime.fromisoformat("2026-01-28T18:00:00+05:30")
         ("in 2 hours", "2026-01-28T20:00"),
         ("2 ghante baad", "2026-01-28T20:00"),
         ("dedh ghante baad", "2026-01-28T19:30"),
+        ("sava ghante baad", "2026-01-28T19:15"),
+        ("15 mins", "2026-01-28T18:15"),
         ("aadhe ghante baad", "2026-01-28T18:30"),
         ("in half an hour", "2026-01-28T18:30"),
         ("30 minute baad call karo", "2026-01-28T18:30"),
@@ -88,6 +90,7 @@ def test_an_hour_that_the_zone_skips_is_no_clear_hour() -> None:
     [
         "kal diya tha", "27 ko bhar diya", "I have paid", "already paid", "paid yesterday", "paid",
         "I have already paid 5000 on 25th",
+        "google pay se kiya tha", "I did the payment", "did pay", "have paid 5000", "kal diya tha na?", "payment has been made",
         "payment ho gaya hai", "payment kar di thi", "payment done", "already done the payment", "EMI bhar di",
         "de chuka hu",
         "5000 transfer kar diya", "I transferred it yesterday", "maine jama kar diya hai", "kar diya payment",
@@ -113,6 +116,8 @@ def test_a_payment_in_the_past_tense_is_a_claim(text: str) -> None:
         "I haven't paid", "not paid yet", "nahi diya", "diya nahi", "abhi tak nahi bhara", "never paid late",
         "नहीं दिया",
         "kal 2000 diya tha, baaki 25 ko de dunga", "paid 3000 on 20 Jan, remaining 2000 on 5 Feb",
+        "kya payment ho gaya?", "payment ho gaya kya", "is it paid?", "has my payment been received?",
+        "payment fail ho gaya", "phone kat gaya", "receipt bhej diya", "I did not do the payment",
         "bata diya", "mana kar diya", "call kar diya", "ok done, 25th", "salary aane par de dunga",
     ],
 )  # fmt: skip

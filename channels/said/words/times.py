@@ -22,7 +22,8 @@ ARTICLE = frozenset({"a", "an"})
 MORE = spellings("more aur और")
 FILLERS = spellings(
     "ok okay yes haan ha han ji sir madam bhai please pls theek thik hai h main mai i will pay de dunga dungi . , ! - : "
-    "about around approx lagbhag karib kareeb हां जी ठीक है सर"
+    "about around approx lagbhag karib kareeb pakka pucca confirm confirmed final done sure fix fixed definitely zaroor "
+    "हां जी ठीक है सर पक्का"
 )
 
 # --- Clock -------------------------------------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ TOMORROW = spellings("tom(m)or(r)ow tmrw tmr tmrow tomm tomoro टुमॉर�
 YESTERDAY = spellings("yesterday yday यस्टरडे")
 # One word for a day behind and a day ahead; the verb decides.
 EITHER_WAY: dict[str, int] = table_of(
-    (1, "kal kl कल"), (2, "parso(n) parsoo parsu(n) prso परसों परसो"), (3, "narso(n) tarso(n) नरसों तरसों")
+    (1, "ka(a)l kl कल"), (2, "parso(n) parsoo parsu(n) prso परसों परसो"), (3, "narso(n) tarso(n) नरसों तरसों")
 )
 PLAIN_DAYS = TODAY | TOMORROW | YESTERDAY | EITHER_WAY.keys()
 DAY_END = frozenset({"eod"})
@@ -56,7 +57,7 @@ WEEKDAYS: dict[str, int] = table_of(
     (2, "wednesday wed wednes wensday budh[v|w](a)(a)r bud[v|w]a(a)r budh बुधवार बुध वेडनसडे वेन्सडे"),
     (3, "thursday thu thur thurs gu(u)ru[v|w](a)(a)r brihaspati[v|w]a(a)r v[i|ee]r[v|w]a(a)r jumerat"),
     (3, "गुरुवार गुरूवार बृहस्पतिवार वीरवार थर्सडे"),
-    (4, "friday fri s(h)ukra[v|w](a)(a)r s(h)ukr[v|w](a)(a)r ju(m)ma शुक्रवार फ्राइडे फ्रायडे"),
+    (4, "friday fri s(h)ukra[v|w](a)(a)r s(h)ukr[v|w](a)(a)r ju(m)m[a|e] शुक्रवार फ्राइडे फ्रायडे"),
     (5, "saturday sat s(h)ani[v|w](a)(a)r s(h)anichar(a) शनिवार शनिचर सैटरडे सैटर्डे"),
     (6, "sunday sun ravi[v|w](a)(a)r rabi[v|w]a(a)r (a)it[v|w](a)(a)r eit[v|w]a(a)r रविवार इतवार संडे"),
 )
@@ -88,7 +89,7 @@ WEEKEND = spellings("weekend weekends वीकेंड")
 MONTH = spellings("month months mnth mnths mahin[a|e|ey|o|on] maheen[a|e] mhin[a|e] maah महीना महीने महीनों माह मंथ")
 HOUR = spellings("hour hours hr hrs ghant[a|e|ey|o|on] घंटा घंटे घंटों")
 MINUTE = spellings("minute minutes min mins minat मिनट")
-MONTH_END = frozenset({"eom"})
+MONTH_END = frozenset({"eom", "monthend"})
 
 NEXT = spellings("next nxt agl[e|a|i|ey|ay] अगले अगला अगली नेक्स्ट")
 THIS = spellings("this is iss isi current इस इसी")
@@ -109,8 +110,11 @@ SE = spellings("se से")
 AGO = spellings("ago back before pehle pahle phle pehele earlier पहले")
 SINCE = spellings("se since for से")
 EARLIER_ON = spellings("last past pichhle pichle पिछले since")
+LASTING = spellings("bhar भर")  # "hafte bhar mein"
 FROM_NOW = TODAY | {"now"}
-AHEAD = LATER | INSIDE | spellings("time samay waqt mohlat समय टाइम वक्त")  # "3 din ka time": three days from now
+AHEAD = (
+    LATER | INSIDE | spellings("time samay waqt mohlat chahiye lagenge dijiye dedo समय टाइम वक्त चाहिए")
+)  # "3 din ka time": three days from now
 
 # --- What a mark beside a number says of it ------------------------------------------------------------------------------
 

@@ -34,8 +34,14 @@ DONE_WITH_A_SUM = spellings("kiya kia kiye di dee daala dala किया कि
 # "mana kar diya" is a refusal, "bata diya" a word given.
 NOT_PAYING = spellings(
     "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok time "
-    "number naam jawab mauka start stop delay बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
+    "number naam jawab mauka start stop delay "
+    "fail failed decline declined pending reject atak बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
 )
+CUT = spellings("kat कट")
+ASKING = spellings("kya kyon kyu kyun kab क्या क्यों कब")
+ASKING_FIRST = spellings("has have did do does is are was were why what when how")
+DOES = spellings("is was has have had been get it already")
+IS_IT_NOT = spellings("na right correct ok ना न")
 PAST = (
     GAVE
     | GAVE_AFTER_STEM
@@ -131,7 +137,7 @@ ENGLISH_VERBS = spellings(
     "planning intend trying come comes coming credited credit receive receives get gets arrives"
 )
 
-CLAIM_WORDS = GAVE | GAVE_AFTER_STEM
+CLAIM_WORDS = GAVE | GAVE_AFTER_STEM | {"did"}
 
 SENTENCE_ENDS = frozenset(".;?!\n")
 CLAUSE_ENDS = SENTENCE_ENDS | {","} | spellings("lekin but magar लेकिन मगर then phir fir tab फिर तब")
