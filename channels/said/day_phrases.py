@@ -119,6 +119,12 @@ def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -
         return True
     if follower in words.MONEY_AFTER_NUMBER or follower == "/":
         return False
+    if follower in words.KE and _of_a_day(line.texts[after + 1]):
+        return True  # "25 ki date", "25 ki shaam"
+    if (follower in words.PARTS_OF_DAY and line.texts[after + 1] in words.UNTIL) or (
+        len(chain) > 1 and before == "either"
+    ):
+        return True
     if follower in words.KO or follower in words.UNTIL:
         return True
     if len(chain) > 1 and follower in words.KE and line.texts[after + 1] in words.BETWEEN:
@@ -130,6 +136,10 @@ def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -
     return before in words.BEFORE_A_DATE or (
         line.alone == frozenset(chain) and all(line.items[place].text.isdigit() for place in chain)
     )
+
+
+def _of_a_day(word: str) -> bool:
+    return word in words.DATE_WORDS or word in words.PARTS_OF_DAY
 
 
 def _month_behind(line: Line, after: int, *, ordinal: bool) -> tuple[Month | None, int]:
@@ -166,6 +176,8 @@ def relative_day(line: Line, at: int) -> int | None:
     if word in words.EITHER_WAY:
         return line.add_day((EitherWay(words.EITHER_WAY[word]),), at, at + 1)
     if word in words.NEXT and follower in words.DAY:
+        if _counted_from_elsewhere(line, at):
+            return at + 2
         return line.add_day((Away(1),), at, at + 2)
     if word == "this" and follower in words.PARTS_OF_DAY:
         return line.add_day((Away(0),), at, at + 1)
@@ -199,10 +211,20 @@ def duration(line: Line, chain: list[int], numbers: list[Number], after: int) ->
     lengths = [number.value for number in numbers]
     if len(chain) > 1 and max(lengths) > FARTHEST_DAYS:
         return None
+    if _counted_from_elsewhere(line, chain[0]):
+        return place + 1
     if ahead and all(0 <= length <= FARTHEST_DAYS and length == int(length) for length in lengths):
         whens = tuple(_away(int(length) * ahead, unit) for length in lengths)
         line.add_day(whens, chain[0], place + 1, open_ended=False)
     return place + 1
+
+
+def _counted_from_elsewhere(line: Line, first: int) -> bool:
+    """ "uske 2 din baad", "pagar ke agle din": from a day that is not today; but "aaj ke 2 din baad"."""
+    before = line.before(first)
+    return before in words.AFTER_THAT or (
+        before in words.KE and (first < 2 or line.texts[first - 2] not in words.TODAY)
+    )
 
 
 def length_without_number(line: Line, at: int) -> int | None:

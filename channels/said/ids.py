@@ -108,7 +108,7 @@ def _follows_a_name(texts: list[str], at: int) -> bool:
     """ "account 1234", "OTP is 1234", "loan no. 1234", "card ending 1234", "#1234"."""
     place, linked = at - 1, False
     while place >= 0 and at - place <= 3 and texts[place] in words.BETWEEN_NAME_AND_NUMBER:
-        if texts[place] == "#":
+        if texts[place] in words.NAME_ANY_NUMBER:
             return True
         linked = linked or texts[place] in words.LINK_NAME_AND_NUMBER
         place -= 1
@@ -124,4 +124,7 @@ def _precedes_a_name(items: list[Item], texts: list[str], at: int) -> bool:
     place = at + 1
     while place <= at + 3 and texts[place] in words.BEFORE_SUCH_A_NAME:
         place += 1
-    return texts[place] in words.NAMES_WHAT_STANDS_BEFORE
+    if texts[place] not in words.NAMES_WHAT_STANDS_BEFORE:
+        return False
+    place += 1 + (texts[place + 1] in words.BETWEEN_NAME_AND_NUMBER)
+    return place >= len(items) or items[place].number is None  # "5000 otp 1234": the name goes with what follows

@@ -117,6 +117,8 @@ class Line:
             return after
         if joint in words.OR and self.texts[after + 1] in words.AFTER_OR and self.is_number(after + 2):
             return after + 2
+        if joint in words.NOT and self.texts[after + 1] in words.OTHERWISE and self.is_number(after + 2):
+            return after + 2  # "25 nahi to 26"
         if joint not in _JOINTS or not self.is_number(after + 1):
             return None
         if joint in words.AND and not between:

@@ -63,16 +63,18 @@ def fold(text: str) -> str:
     return _HALF_NASAL.sub("\u0902", text)
 
 
-_WORD = r"a/c(?![a-z])|[a-z]+(?:'[a-z]+)?|[\u0900-\u0963\u0971-\u097f]+|[^\W\d_]+"
+_WORD = (
+    r"a/c(?![a-z])|(?<!\d)2(?:day|mor+ow|moro|mrw)(?![a-z])|[a-z]+(?:'[a-z]+)?|[\u0900-\u0963\u0971-\u097f]+|[^\W\d_]+"
+)
 _WORDS = re.compile(_WORD)
-_PIECE = re.compile(rf"((?<![\w.])\.\d+|\d+(?:[.,:/-]\d+)*)|({_WORD})|([^\s\w]|\n)")
+_PIECE = re.compile(rf"({_WORD})|((?<![\w.])\.\d+|\d+(?:[.,:/-]\d+)*)|([^\s\w]|\n)")
 _DIGIT = re.compile("[0-9]")
 _FIGURE = re.compile(
     r"\.?\d+"
     r"|\d+\.\d+"
     r"|\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d{1,2})?"  # 1,25,000.50 and 125,000.50
-    r"|\d{1,3}(?:,\d+)*,0\d*(?:,\d+)*"  # 50,00 and 10,0000: grouped wrongly, or with a decimal comma
-    r"|\d{1,3},\d{3}(?:,\d+)+"  # 5,000,00
+    r"|\d{1,3}(?:,\d+)*,0\d*(?:,\d{2,})*"  # 50,00 and 10,0000: grouped wrongly, or with a decimal comma
+    r"|\d{1,3},\d{3}(?:,\d{2,})+"  # 5,000,00
     r"|\d{1,3}(?:\.\d{2,3})+\.\d{3}"  # 1.25.000
     r"|\d{1,3}(?:\.\d{3})+,\d{1,2}"  # 1.250,50
 )
@@ -97,7 +99,7 @@ def pieces(folded: str) -> list[Piece]:
         start, end = match.span()
         text = match[0]
         shape = match.lastindex
-        if shape == 2:
+        if shape == 1:
             found.append(Piece(Kind.WORD, text, start, end))
         elif shape == 3:
             found.append(Piece(Kind.MARK, text, start, end))

@@ -30,7 +30,7 @@ def take_back(line: Line) -> None:
     if not any(map(denies, line.texts[: len(line.items)])):
         return
     phrases = {days.first: days.after for days in (*line.days, *line.denied_days)}
-    phrases |= {money.first: money.after for money in line.money}
+    phrases |= {money.first: money.after for money in (*line.money, *line.denied_money)}
     sentence = _Sentence(line, phrases)
     days, money = line.days, line.money
     line.days = [phrase for phrase in days if not sentence.denies(phrase)]

@@ -17,6 +17,9 @@ NEGATION_REACH_ITEMS = 3
 CONDITION_REACH_ITEMS = 6
 
 
+_NOT_OF_MONEY = words.ADDRESSED | words.TALK | words.NOT_PAYING
+
+
 class Tense(Enum):
     """What the verb of a day says about it. `OCCASION`: it is the day of something
     else, of the speaker's income ("salary 7 ko aati hai"), of a wedding, of a debit."""
@@ -133,7 +136,11 @@ class Verbs:
 
     def _offer(self, place: int) -> bool:
         before = self._recent(place, NEGATION_REACH_ITEMS)
-        if not (words.ADDRESSED | words.TALK | words.NOT_PAYING).isdisjoint(before):
+        if not _NOT_OF_MONEY.isdisjoint(before) or self._texts[place + 1] in _NOT_OF_MONEY:
+            return False
+        if self._texts[place] == "going" and not words.PAST.isdisjoint(before):
+            return False  # "I was going to pay"
+        if self._texts[place].endswith("nge") and not words.THEY.isdisjoint(self._recent(place, CONDITION_REACH_ITEMS)):
             return False
         if self._promise(place):
             return True
@@ -157,10 +164,14 @@ class Verbs:
         word, follower = self._texts[place : place + 2]
         if word in words.GAVE:
             claimed = not self._of_something_else(place)
+        elif word in words.DID_IT:  # "kardiya payment"
+            claimed = self._paying and not self._of_something_else(place)
         elif word == "did":  # "I did the payment"
             claimed = not words.PAYING_NOUN.isdisjoint(self._texts[place + 1 : place + 1 + NEGATION_REACH_ITEMS])
         else:
-            claimed = word in words.GAVE_AFTER_STEM and self._about_paying(place, word)
+            claimed = word in words.GAVE_AFTER_STEM and (
+                self._about_paying(place, word) or (word in words.DONE_WITH_A_SUM and follower in words.PAYING_NOUN)
+            )
         if not claimed or (word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place)) or self._asked(place):
             return False
         if follower in words.UNREAL or follower in ("toh", "tau", "तो") or is_future(follower):
@@ -193,7 +204,9 @@ class Verbs:
         sentence = self._texts[_last_before(stops, place, -1) + 1 : end]
         if not words.ASKING.isdisjoint(sentence):
             return True
-        if sentence[0] in words.ASKING_FIRST and not (words.CLAIM_WORDS | words.PAY).issuperset(sentence[1:2]):
+        if sentence[0] in words.ASKING_FIRST and not (words.CLAIM_WORDS | words.PAY | {"already"}).issuperset(
+            sentence[1:2]
+        ):
             return True  # "has my payment come"; but "have paid", "did pay"
         return self._texts[end] == "?" and sentence[-1] not in words.IS_IT_NOT
 

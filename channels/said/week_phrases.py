@@ -15,6 +15,7 @@ PERIODS_AWAY = {"over": 2, "next": 1, "coming": 1, "this": 0, "last": -1}
 
 _SHORT_WEEKDAYS = frozenset(day for day in words.WEEKDAYS if len(day) <= 5)
 _BEFORE_A_WEEKDAY = words.KE | words.INSIDE | {",", "on"}
+_JOINING_WEEKDAYS = frozenset({"-", "/"})
 _NEXT_TO_NEXT = frozenset({"to"}) | words.KE | words.SE
 
 
@@ -61,6 +62,8 @@ def which(line: Line, at: int) -> tuple[str | None, int]:
     word = line.texts[at]
     if word in words.COMING_FIRST_OF_TWO and line.texts[at + 1] in words.COMING_SECOND_OF_TWO:
         return "coming", at + 2
+    if word in words.NEXT and line.texts[at + 1] in words.COMING_SECOND_OF_TWO:
+        return "next", at + 2
     if word in words.NEXT and line.texts[at + 2] in words.NEXT and line.texts[at + 1] in _NEXT_TO_NEXT:
         return "over", at + 3
     for said, these in (("next", words.NEXT), ("this", words.THIS), ("coming", words.COMING), ("last", words.LAST)):
@@ -96,4 +99,6 @@ def _weekday_is_meant(line: Line, at: int) -> bool:
         or follower in words.AFTER_A_DAY
         or (follower == NUMBER and line.texts[at] not in words.NUMBER_WORDS)
         or len(line.items) <= 2
+        or (line.texts[at + 1] in _JOINING_WEEKDAYS and line.texts[at + 2] in words.WEEKDAYS)
+        or (line.before(at) in _JOINING_WEEKDAYS and at > 1 and line.texts[at - 2] in words.WEEKDAYS)
     )

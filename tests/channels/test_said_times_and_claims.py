@@ -90,6 +90,7 @@ def test_an_hour_that_the_zone_skips_is_no_clear_hour() -> None:
     [
         "kal diya tha", "27 ko bhar diya", "I have paid", "already paid", "paid yesterday", "paid",
         "I have already paid 5000 on 25th",
+        "dediya", "payment krdiya", "abhi kiya payment",
         "google pay se kiya tha", "I did the payment", "did pay", "have paid 5000", "kal diya tha na?", "payment has been made",
         "payment ho gaya hai", "payment kar di thi", "payment done", "already done the payment", "EMI bhar di",
         "de chuka hu",
@@ -117,6 +118,7 @@ def test_a_payment_in_the_past_tense_is_a_claim(text: str) -> None:
         "नहीं दिया",
         "kal 2000 diya tha, baaki 25 ko de dunga", "paid 3000 on 20 Jan, remaining 2000 on 5 Feb",
         "kya payment ho gaya?", "payment ho gaya kya", "is it paid?", "has my payment been received?",
+        "mandate cancel kar diya", "ghar bech diya", "paise chori ho gaye",
         "payment fail ho gaya", "phone kat gaya", "receipt bhej diya", "I did not do the payment",
         "bata diya", "mana kar diya", "call kar diya", "ok done, 25th", "salary aane par de dunga",
     ],

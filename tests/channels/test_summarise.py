@@ -51,7 +51,8 @@ def test_an_outright_undertaking_with_a_sum_or_a_day_is_a_promise(text: str) -> 
         "kitna baaki hai?", "main 5000 nahi dunga", "27 ko bhar diya", "kya main 25 ko 5000 de sakti hu?", "5000", "25 ko",
         "haan theek hai", "agar salary aayi to 5000 dunga", "my brother will pay 5000 tomorrow", "you will pay 5000",
         "I can't pay 5000 now", "kal call karunga", "25 ko baat karunga", "maybe I will pay 5000 tomorrow", "de dunga", "",
-        "if I get my salary I will pay 5000",
+        "if I get my salary I will pay 5000", "I will send the receipt tomorrow", "kal karunga call", "wo 25 ko denge",
+        "5000 kahan se dunga", "I was going to pay on 25th",
     ],
 )  # fmt: skip
 def test_a_question_a_refusal_a_hope_and_somebody_elses_is_none(text: str) -> None:

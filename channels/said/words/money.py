@@ -80,16 +80,18 @@ NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase h
 # The number after these names something: an account, a flat, a section of law.
 NAMED_BY_NUMBER = spellings(
     "account acct acc ac a/c lan otp pin pincode cibil score dpd ipc crpc digit digits ank dhara "
-    "code utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
+    "code cif utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
     "room section house plot vehicle invoice ticket docket khata खाता नंबर पिन ओटीपी"
 )
 # ... and after these, if "no", "number" or the like stands between.
 NAMED_BY_LINKED_NUMBER = spellings(
-    "complaint notice fir loan card policy phone mobile mob whatsapp contact bus train gate ward block case transaction bank"
+    "complaint notice fir agreement application bill cheque receipt cif cust customer "
+    "loan card policy phone mobile mob whatsapp contact bus train gate ward block case transaction bank"
 )
 # "482913 is the OTP", "100 number", "45 dpd": the number before them is named by these.
-NAMES_WHAT_STANDS_BEFORE = spellings("otp pin pincode utr dpd number num ओटीपी पिन नंबर")
+NAMES_WHAT_STANDS_BEFORE = spellings("otp pin pincode dpd number num ओटीपी पिन नंबर")
 BEFORE_SUCH_A_NAME = spellings("is hai mera meri my ye yeh the ka था है मेरा मेरी")
 CASES = spellings("case notice section dhara kalam केस धारा")
+NAME_ANY_NUMBER = spellings("# number num id नंबर")
 LINK_NAME_AND_NUMBER = spellings("no number num id ending # नंबर")
 BETWEEN_NAME_AND_NUMBER = LINK_NAME_AND_NUMBER | spellings("is are ka ki hai with in last . : -")

@@ -167,7 +167,7 @@ NOT_AN_EXACT_NUMBER = spellings("few some many several couple kuch kuchh kai kay
 QUARTERS: dict[str, Decimal] = table_of(
     (Decimal("0.25"), "sava(a) sawa(a) सवा"),
     (Decimal("0.5"), "sa(a)dhe sa(a)de sa(a)rhe साढ़े साड़े"),
-    (Decimal("-0.25"), "paun[e|a] pon[e|a] pawne पौने पौना"),
+    (Decimal("-0.25"), "paun[e|a|] pon[e|a] pawne पौने पौना"),
 )
 ONE_AND_TWO_AND_A_HALF: dict[str, Decimal] = table_of(
     (Decimal("1.5"), "dedh dedhh dered derh ded डेढ़ डेड़"),

@@ -41,8 +41,8 @@ AT = frozenset({"at", "@"})
 
 # --- Days --------------------------------------------------------------------------------------------------------------
 
-TODAY = spellings("today todays tonight aaj aj aaz आज टुडे")
-TOMORROW = spellings("tom(m)or(r)ow tmrw tmr tmrow tomm tomoro टुमॉरो टुमारो टुमोरो")
+TODAY = spellings("today todays 2day tonight aaj aj aaz आज टुडे")
+TOMORROW = spellings("tom(m)or(r)ow 2morrow 2morow 2moro 2mrw tmrw tmr tmrow tomm tomoro टुमॉरो टुमारो टुमोरो")
 YESTERDAY = spellings("yesterday yday यस्टरडे")
 # One word for a day behind and a day ahead; the verb decides.
 EITHER_WAY: dict[str, int] = table_of(
@@ -52,14 +52,14 @@ PLAIN_DAYS = TODAY | TOMORROW | YESTERDAY | EITHER_WAY.keys()
 DAY_END = frozenset({"eod"})
 
 WEEKDAYS: dict[str, int] = table_of(
-    (0, "monday mon som[v|w](a)(a)r सोमवार मंडे"),
+    (0, "monday mon som[v|w|b](a)(a)r सोमवार मंडे"),
     (1, "tuesday tue tues mangal(a)[v|w](a)(a)r mangal मंगलवार मंगल ट्यूजडे ट्यूसडे"),
     (2, "wednesday wed wednes wensday budh[v|w](a)(a)r bud[v|w]a(a)r budh बुधवार बुध वेडनसडे वेन्सडे"),
-    (3, "thursday thu thur thurs gu(u)ru[v|w](a)(a)r brihaspati[v|w]a(a)r v[i|ee]r[v|w]a(a)r jumerat"),
+    (3, "thursday thu thur thurs gu(u)ru[v|w](a)(a)r br[i|a]haspati[v|w]a(a)r v[i|ee]r[v|w]a(a)r jumerat"),
     (3, "गुरुवार गुरूवार बृहस्पतिवार वीरवार थर्सडे"),
-    (4, "friday fri s(h)ukra[v|w](a)(a)r s(h)ukr[v|w](a)(a)r ju(m)m[a|e] शुक्रवार फ्राइडे फ्रायडे"),
+    (4, "friday fri s(h)uk(k)(a)r(a)[v|w](a)(a)r s(h)ukr[v|w](a)(a)r ju(m)m[a|e] शुक्रवार फ्राइडे फ्रायडे"),
     (5, "saturday sat s(h)ani[v|w](a)(a)r s(h)anichar(a) शनिवार शनिचर सैटरडे सैटर्डे"),
-    (6, "sunday sun ravi[v|w](a)(a)r rabi[v|w]a(a)r (a)it[v|w](a)(a)r eit[v|w]a(a)r रविवार इतवार संडे"),
+    (6, "sunday sun ravi[v|w](a)(a)r rabi[v|w]a(a)r (a)it[v|w](a)(a)r [e|ee|ei]t[v|w]a(a)r रविवार इतवार संडे"),
 )
 # "I sat", "sun lo", the name Mangal: days only where something beside them says so.
 WEEKDAYS_THAT_ARE_WORDS = spellings("sat sun mon wed mangal budh मंगल बुध")

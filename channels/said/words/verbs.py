@@ -9,7 +9,7 @@ from channels.said.words.spelling import spellings
 # What alone says that money went: "diya", "paid".
 GAVE = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted "
-    "diy(a)a dia diye bhara bhari bhej[a|i|e] chukay[a|i] chukaay[a|i] "
+    "diy(a)a dia diye dediya dedia bhardiya bhejdiya bhara bhari bhej[a|i|e] chukay[a|i] chukaay[a|i] "
     "दिया दिए दिये भरा भरी भेजा भेजी भेजे चुकाया चुकाई चुकायी"
 )
 # What says so after another word: "kar di", "ho gaya", "de chuka hu", "payment done".
@@ -30,11 +30,13 @@ PAYING_NOUN = spellings(
 # "kar diya" and "ho gaya" are said of anything; "de di" and "bhar di" of money.
 GOES_WITH_ANY_DEED = spellings("kar kr ho de bhar bhej कर हो दे भर भेज")
 GIVES = spellings("de bhar bhej दे भर भेज")
+DID_IT = spellings("kardiya krdiya kardia kardi करदिया")
 DONE_WITH_A_SUM = spellings("kiya kia kiye di dee daala dala किया किए दी डाला डाली")
 # "mana kar diya" is a refusal, "bata diya" a word given.
 NOT_PAYING = spellings(
     "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok time "
     "number naam jawab mauka start stop delay "
+    "cancel bech chori gum kho tod apply request complaint promise "
     "fail failed decline declined pending reject atak बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
 )
 CUT = spellings("kat कट")
@@ -85,7 +87,8 @@ CAN = spellings("can could")
 # A promise beside one of these is a hope, a question or somebody else's.
 PUT_OFF = spellings(
     "if agar agr yadi jab unless maybe may might perhaps probably possibly hopefully shayad sayad try trying koshish kosis "
-    "kya kyon kyu kyun why what when how should he she they bhai brother husband wife papa father mother uncle "
+    "kaise kahan kaha kahaan kya kyon kyu kyun why what when how should he she they "
+    "bhai brother husband wife papa father mother uncle "
     "अगर यदि जब शायद कोशिश क्या क्यों"
 )
 # What denies beside "not" and "nahi", and every word that ends in "n't".
@@ -98,6 +101,7 @@ ONLY = spellings("only sirf just bas सिर्फ बस")
 # "I don't think", "pata nahi": a day after one of these and a negation is doubted.
 KNOWING = spellings("think sure believe know lagta lagti pata yakeen guarantee promise confirm लगता लगती पता")
 AFTER_THAT = spellings("uske iske us उसके इसके उस")
+THEY = spellings("wo woh vo voh ve वो वे वह")
 ADDRESSED = spellings("you aap tum आप तुम")
 TALK = spellings("baat bat baatcheet talk mulakat mil बात मिल")
 PAY = spellings("pay give send transfer deposit clear settle make do arrange complete try remit repay")
@@ -124,7 +128,7 @@ IT = spellings("it this that done back")
 # Occasions that have a day of their own: it is not the day of a payment, unless a verb says so.
 OCCASIONS = spellings(
     "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result joining hearing "
-    "hospital station gaon gao village bahar out admit admitted leave chutti holiday travel travelling tour busy "
+    "due hospital station gaon gao village bahar out admit admitted leave chutti holiday travel travelling tour busy "
     "शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल गांव बाहर छुट्टी"
 )
 HAPPENS = spellings(
@@ -137,7 +141,7 @@ ENGLISH_VERBS = spellings(
     "planning intend trying come comes coming credited credit receive receives get gets arrives"
 )
 
-CLAIM_WORDS = GAVE | GAVE_AFTER_STEM | {"did"}
+CLAIM_WORDS = GAVE | GAVE_AFTER_STEM | DID_IT | {"did"}
 
 SENTENCE_ENDS = frozenset(".;?!\n")
 CLAUSE_ENDS = SENTENCE_ENDS | {","} | spellings("lekin but magar लेकिन मगर then phir fir tab फिर तब")
