@@ -20,7 +20,7 @@ from service.chats.chats import Chats
 from service.chats.sweeper import Sweeper
 from service.clock import utc_now
 from service.database import DatabaseUnavailable, Store
-from service.decisions.corrections import Means, Measures, NoIndex
+from service.decisions.corrections import Means, Measures
 from service.decisions.decisions import Decisions
 from service.decisions.reader import HttpReader, NoReader, SourceReader
 from service.edge import RateLimit
@@ -52,6 +52,7 @@ from service.policy import Policies
 from service.proposer.proposals import Proposals
 from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
 from service.reading import Reader
+from service.recall.corrected import CorrectedIndex
 from service.recall.index import IndexedWords
 from service.resumes import Resumes
 from service.retention.job import Retention
@@ -96,7 +97,7 @@ class Parts:
                 self.policies,
                 self.clock,
                 _source_reader(self.settings),
-                NoIndex(),
+                CorrectedIndex(self.database, self.reader, self.policies, self.clock, self.secrets.keyed_hash),
                 Measures(self.registry),
             )
         )

@@ -1,7 +1,7 @@
 """Until every layer has answered: who keeps at corrections (DESIGN 12).
 
     record, proposals, open_conversations   answer with the transaction that merges the entry (`merging`)
-    index           answers when it says that it has no such decision as current any more
+    index           answers when it knows the record as the correction left it
     announcement    answers when it has reached its topic; at once where nobody listens
     the source      where it can be asked, has to answer too: until then the decision stays stale, and nothing replaces it
 
@@ -57,17 +57,10 @@ class IndexNotReady(Exception):
 
 
 class Index(Protocol):
-    """Whatever finds decisions by their words. Its idea of a status is a pre-filter: hits are checked all the same."""
+    """Whatever finds by words what a borrower's memory holds. What it thinks is a pre-filter: hits are checked all the same."""
 
     async def corrected(self, tenant: str, borrower_id: str, decision_id: str) -> None:
-        """Returns when it does not have this decision as current. Raises `IndexNotReady`, `DatabaseUnavailable`."""
-
-
-class NoIndex:
-    """While decisions are found in their table alone."""
-
-    async def corrected(self, tenant: str, borrower_id: str, decision_id: str) -> None:
-        """There is nothing that could be out of date."""
+        """Returns when it has nothing of before the correction. Raises `IndexNotReady`, `DatabaseUnavailable`."""
 
 
 class Measures:
@@ -236,6 +229,11 @@ class Corrections:
                 await means.index.corrected(found.tenant, found.borrower_id, found.decision_id)
             except IndexNotReady as why:
                 waits_for = f"index: {why}"
+            except DatabaseUnavailable:
+                raise
+            except Exception as fault:  # noqa: BLE001 (an index that fails holds up its own answer, and nobody's report or check)
+                log.error("correction.index_fault", tenant=found.tenant, fault=type(fault).__name__)
+                waits_for = f"index: a fault, {type(fault).__name__}"
             else:
                 await self._answered(found, "index")
         if "announcement" in lacking:

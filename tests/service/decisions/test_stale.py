@@ -1,6 +1,7 @@
 """The matrix of a stale decision, through HTTP: whatever happens on the way, nobody is told it as current (DESIGN 12).
 
-AC-61, AC-62 and AC-79 and their kinds. The same on a real broker and PostgreSQL is in `tests/together/test_decisions.py`.
+AC-61, AC-62 and AC-79 and their kinds. As processes, on both backends,
+it is in `tests/together/decisions`.
 """
 
 from __future__ import annotations

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from service.decisions import changes, claims, current, rows
 from service.decisions.bodies import DecisionCheck, DecisionTaken, SourceReport
-from service.decisions.corrections import Means, Measures, NoIndex
+from service.decisions.corrections import Means, Measures
 from service.decisions.decisions import Decisions
 from service.decisions.reader import NoReader
 from service.errors import IdConflict, StaleContext
 from service.intake.durable import TableIntake
+from service.reading import Reader
+from service.recall.corrected import CorrectedIndex
+from service.recall.index import INDEXED
 from statemachine.decisions import Seen
 from tests.service.conftest import Where
 from tests.service.embedded import POLICIES, SECRETS, TENANT, Embedded, embedded
@@ -61,7 +64,8 @@ async def kept(where: Where) -> AsyncIterator[Kept]:
     async with embedded(where()) as behind:
         intake = TableIntake(behind.log, behind.outcomes, behind.writers[0][0])
         measures = Measures(CollectorRegistry())
-        means = Means(behind.database, intake, SECRETS, POLICIES, behind.clock, NoReader(), NoIndex(), measures)
+        index = CorrectedIndex(behind.database, Reader(), POLICIES, behind.clock, SECRETS.keyed_hash)
+        means = Means(behind.database, intake, SECRETS, POLICIES, behind.clock, NoReader(), index, measures)
         yield Kept(behind, Decisions(means))
 
 
@@ -210,6 +214,37 @@ async def test_a_claim_told_under_a_provisional_id_follows_its_redirect(where: W
         assert [(item["event_id"], item["borrower_id"]) for item in page.items] == [("e-2", "B-1"), ("e-1", "B-1")]
         (copy,) = (await service.look(lambda c: claims.copies(c, TENANT, ["D-1"])))["D-1"]
         assert (copy["conversation_id"], copy["corrected_at"]) == ("c-0", None)
+
+
+async def test_a_correction_is_done_once_the_index_knows_the_record_as_it_is(where: Where) -> None:
+    async with kept(where) as service:
+        await service.take("D-1")
+
+        async def known() -> tuple[int | None, int]:
+            stands = select(INDEXED.c.version).where(INDEXED.c.tenant == TENANT, INDEXED.c.borrower_id == "B-1")
+            return await service.look(lambda c: c.execute(stands).scalar()), await service.behind.version("B-1")
+
+        assert await known() == (None, 1), "nobody keeps it here"
+        await service.see("v13")
+        assert await known() == (2, 2)
+        found = await service.look(lambda c: rows.list_corrections(c, TENANT, "done", 10, None))
+        assert [row.decision_id for row in found] == ["D-1"]
+        await service.decisions._means.index.corrected(TENANT, "B-1", "D-1")
+        await service.decisions._means.index.corrected(TENANT, "B-nobody", "D-1")
+
+
+async def test_an_index_with_a_fault_holds_up_its_own_answer_and_nobodys_report(where: Where) -> None:
+    class Faulty:
+        async def corrected(self, tenant: str, borrower_id: str, decision_id: str) -> None:
+            raise OSError("no space left on device")
+
+    async with kept(where) as service:
+        service.decisions = Decisions(replace(service.decisions._means, index=Faulty()))
+        await service.take("D-1")
+        assert await service.see("v13") == 1
+        (pending,) = await service.look(lambda c: rows.list_corrections(c, TENANT, "pending", 10, None))
+        assert (pending.last_reason, pending.index_at) == ("index: a fault, OSError", None)
+        assert pending.record_at is not None
 
 
 async def test_a_rebuild_gives_the_same_records_and_versions(where: Where) -> None:
