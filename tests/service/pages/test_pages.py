@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
+from html import unescape
 
 import pytest
 
 from service.pages.drawing import hide, mask, money
 from service.pages.tables import cell
 from tests.service.api import Api
-from tests.service.pages.conftest import Enter
+from tests.service.pages.conftest import Browser, Enter
 from tests.service.pages.test_signing import PLACES
 
 
@@ -35,6 +36,11 @@ async def test_the_morning_is_asked_in_its_order(staged: Api, enter: Enter) -> N
     ]
 
 
+async def rows_behind(browser: Browser, path: str) -> int:
+    """How many rows the list at this address has."""
+    return (await browser.get(path)).partition("<tbody>")[2].count("<tr>")
+
+
 async def test_five_deliveries_are_one_conversation(house: Api, enter: Enter) -> None:
     """AC-73."""
     told = {"channel": "voice", "conversation_id": "k-1", "ended_at": house.ago(hours=1), "borrower_id": "B-1"}
@@ -48,21 +54,27 @@ async def test_five_deliveries_are_one_conversation(house: Api, enter: Enter) ->
         await house.post("/v1/events", happened)
     async with enter() as browser:
         page = words_of(await browser.get("/ops"))
-    assert "1 conversations, 1 events" in page.replace(" ,", ",")
-    assert "8 deliveries, 6 repeats" in page
+        assert "1 conversations, 1 events" in page.replace(" ,", ",")
+        assert "8 deliveries, 6 repeats" in page.replace(" ,", ",")
+        page = words_of(await browser.get("/ops/deliveries"))
+        assert "8 came in: 2 merged, 6 that were here already, 0 in conflict with what was, 0 set aside" in page
+        assert await rows_behind(browser, "/ops/deliveries?show=merged") == 2
+        assert await rows_behind(browser, "/ops/deliveries?show=events") == 1
+        assert await rows_behind(browser, "/ops/deliveries?show=repeats") == 6
+        assert await rows_behind(browser, "/ops/conversations") == 1
 
 
 async def test_fallbacks_and_refusals_are_counted_and_lead_to_their_cases(staged: Api, enter: Enter) -> None:
     """AC-74."""
     async with enter() as browser:
         page = await browser.get("/ops")
-        links = re.findall(r'href="(/ops/resumes\?[^"]+)".*?<span class="bar-count">(\d+)', page, re.DOTALL)
-        assert ("/ops/resumes?rule=unknown_state", "1") in links
-        as_proposed = re.search(r'href="(/ops/resumes\?as_proposed=true)">(\d+)', page)
-        assert as_proposed is not None
-        for link, count in (*links, as_proposed.groups()):
-            rows = (await browser.get(link)).split("<tbody>")[1].count("<tr>")
-            assert rows == int(count), link
+        bar = r'href="(/ops/resumes\?[^"]+)"><span class="bar-name">.*?<span class="bar-count">(\d+)'
+        links = re.findall(bar, page, re.DOTALL)
+        assert ("/ops/resumes?today=true&amp;rule=unknown_state", "1") in links
+        links += re.findall(r'href="(/ops/resumes\?today=true[^"]+)">(?:<b[^>]*>)?(\d+)', page)
+        assert {"as_proposed", "crossed"} <= {link.rpartition("=true")[0].rpartition("amp;")[2] for link, _ in links}
+        for link, count in links:
+            assert await rows_behind(browser, unescape(link)) == int(count), link
 
 
 async def test_an_ignored_start_is_listed_with_its_channel_and_agent(staged: Api, enter: Enter) -> None:
