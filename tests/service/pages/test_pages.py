@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from html import unescape
 
@@ -12,6 +13,7 @@ import pytest
 from service.pages.drawing import hide, mask, money
 from service.pages.tables import cell
 from tests.service.api import Api
+from tests.service.hooks.posting import Posting
 from tests.service.pages.conftest import Browser, Enter
 from tests.service.pages.test_signing import PLACES
 
@@ -262,3 +264,28 @@ async def test_an_outage_never_looks_like_an_empty_list(staged: Api, enter: Ente
             page = await browser.get(path, 503)
             assert "not an empty list" in page
             assert browser.last.headers["retry-after"]
+
+
+async def test_what_came_through_a_hook_is_listed_and_a_refused_signature_is_shown(house: Api, enter: Enter) -> None:
+    posting = Posting(house)
+    hook = await posting.hook("voice", "vapi")
+    report = {"message": {"type": "status-update", "status": "ended"}}
+    body = json.dumps(report).encode()
+    assert (await posting.raw(hook, body)).status == 200
+    for _ in range(3):
+        refused = await posting.raw(hook, body, headers={"x-vapi-signature": "forged"})
+        assert refused.status == 401
+    async with enter() as browser:
+        page = await browser.get("/ops/hooks")
+        assert hook.hook_id not in page, "whoever reads it could post"
+        row = re.search(r'href="(/ops/hooks/\w+)"', page)
+        assert row is not None
+        assert await rows_behind(browser, row[1]) == 1
+        page = words_of(browser.last.text)
+        assert "3 refused for the signature" in page
+        assert "nothing new" in page
+        assert await rows_behind(browser, f"{row[1]}?show=told") == 0
+        assert await rows_behind(browser, f"{row[1]}?show=repeats") == 1
+        await browser.get("/ops/hooks/nothing", 404)
+        async with enter(tenant="globex") as other:
+            await other.get(row[1], 404)
