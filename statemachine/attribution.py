@@ -7,23 +7,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TypeAlias
 
-from statemachine.elements import (
-    CycleBegun,
-    Element,
-    Key,
-)
+from statemachine.conclusions import Conclusion
+from statemachine.elements import CycleBegun, Key, key_of
 
 Ref: TypeAlias = tuple[str | None, str | None]
 """A cycle: its loan and its id; the id is null for the implicit cycle before any opening."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Conclusion, frozen=True):
     """A cycle's opening: the earliest statement opens it, the newest gives date and amount."""
 
     ref: Ref
@@ -50,6 +45,10 @@ class Calendar:
         for opening in self.openings:
             self.by_loan[opening.loan_id].append(opening)
         self.loans = loans
+
+    def __eq__(self, other: object) -> bool:
+        """What it places is told by its openings and loans."""
+        return isinstance(other, Calendar) and (self.openings, self.loans) == (other.openings, other.loans)
 
     def place(self, loan_id: str | None, cycle_id: str | None, at: datetime) -> tuple[Ref, ...]:
         """The cycles in which evidence counts: one, but for evidence before any opening that names no loan."""
@@ -105,7 +104,3 @@ def _last_by(at: datetime, openings: Sequence[Opening]) -> Opening | None:
 def _opening(ref: Ref, stated: Sequence[CycleBegun]) -> Opening:
     first, last = min(stated, key=key_of), max(stated, key=key_of)
     return Opening(ref, first.loan_id, first.cycle_id, first.key, last.due_date, last.amount_due, last.currency)
-
-
-def key_of(element: Element) -> Key:
-    return element.key

@@ -6,10 +6,11 @@ in UTC; dates are plain dates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal
+
+import msgspec
 
 Status = Literal["open", "paid", "closed", "unknown"]
 PromiseOutcome = Literal["open", "kept", "partly_kept", "broken", "retracted", "replaced"]
@@ -17,8 +18,12 @@ STAGES = ("empty", "negotiation", "committed", "reminded", "link_shared", "paid"
 """The journey as ops sees it; an answer's stage is the last of these that holds (API 5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Conclusion(msgspec.Struct, frozen=True):
+    """A value that never changes. Dozens are made whenever a record is understood, and a struct is made in a fraction of the
+    time that a frozen dataclass takes."""
+
+
+class Promise(Conclusion, frozen=True):
     """A commitment in a cycle (API 6, 7). Two or more candidates and no value: unsettled, to be read back."""
 
     promise_id: str
@@ -42,8 +47,7 @@ class Promise:
     replaced_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Conclusion, frozen=True):
     event_id: str
     at: datetime
     channel: str | None
@@ -51,8 +55,7 @@ class Evidence:
     outcome: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Conclusion, frozen=True):
     value: bool
     evidence: Evidence | None
 
@@ -60,8 +63,7 @@ class Flag:
 NOT_YET = Flag(False, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Conclusion, frozen=True):
     """ "I have paid": to be checked before asking again, never a payment."""
 
     amount: Decimal | None
@@ -74,8 +76,7 @@ class Claim:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Callback:
+class Callback(Conclusion, frozen=True):
     at: datetime | None
     at_said: str | None
     quote: str | None
@@ -83,8 +84,7 @@ class Callback:
     conversation_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(Conclusion, frozen=True):
     payment_ref: str
     event_id: str
     at: datetime
@@ -101,8 +101,7 @@ CYCLE_TERMS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(Conclusion, frozen=True):
     """One due of one loan, or an implicit one before any opening: then `cycle_id` is null."""
 
     cycle_id: str | None
@@ -157,8 +156,7 @@ class Cycle:
         return self.promise is not None and self.promise.outcome in ("open", "partly_kept") and not self.promise.overdue
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Conclusion, frozen=True):
     holds: bool
     verified_at: datetime | None
     expires_at: datetime | None
@@ -169,16 +167,14 @@ class Identity:
 NO_IDENTITY = Identity(False, None, None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownIdentifier:
+class KnownIdentifier(Conclusion, frozen=True):
     kind: str
     value: str
     verified_at: datetime | None
     expires_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Conclusion, frozen=True):
     kind: str
     reason: str | None
     loan_id: str | None
@@ -186,15 +182,13 @@ class Hold:
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class OptOut:
+class OptOut(Conclusion, frozen=True):
     channel: str
     purpose: str
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFact:
+class KnownFact(Conclusion, frozen=True):
     fact_id: str
     kind: str
     text: str
@@ -208,8 +202,7 @@ class KnownFact:
     grounding: str = "unchecked"
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Conclusion, frozen=True):
     """A conversation by its highest revision; `prose` while it is among the newest that are kept in words."""
 
     channel: str
@@ -238,8 +231,7 @@ class Conversation:
     """So many of its sentences a person withheld; they are in neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class WithheldText:
+class WithheldText(Conclusion, frozen=True):
     """A text that a person withheld from every reader. Who and why are null when they were forgotten."""
 
     text: str
@@ -249,8 +241,7 @@ class WithheldText:
     event_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class StartedConversation:
+class StartedConversation(Conclusion, frozen=True):
     """Begun, and no summary has followed."""
 
     channel: str

@@ -16,13 +16,14 @@ from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
 
-from statemachine.attribution import Opening, Ref, key_of
+from statemachine.attribution import Opening, Ref
 from statemachine.conclusions import NOT_YET, Claim, Cycle, Evidence, Flag, Payment, Promise, PromiseOutcome, Status
 from statemachine.elements import (
     CommitmentSaid,
     ConversationTold,
     Key,
     MessageReported,
+    key_of,
 )
 from statemachine.fate import Fate, covers_a_promise, fate_of, is_counter, paid_towards, target_of
 from statemachine.holding import ZERO, Holding, Received, end_of_day, start_of_day, when_of

@@ -2,19 +2,27 @@
 
 An element is evidence, never a conclusion. It carries the time at which it took effect, the id of its entry and the keyed hash
 of that entry, which together are its place; the identifier it came through; and what was said or what happened. Nothing of an
-element depends on what else has arrived. Fields are declared in the order of the alphabet, which makes their bytes canonical.
+element depends on what else has arrived.
+
+Elements are made, read and looked at far more often than anything else here, so they are structs of `msgspec`. What they share
+with an entry's stamps are values of pydantic, whose fields are declared in the order of the alphabet: that makes their bytes
+canonical. An element puts its fields in that order itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, cast
+from functools import cache, cached_property
+from operator import attrgetter
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 V = TypeVar("V", bound="Value")
+S = TypeVar("S", bound="Stored")
 Key: TypeAlias = tuple[datetime, str, str]
 """Where an element stands: when it took effect, the id of its entry, the keyed hash of that entry."""
 
@@ -26,11 +34,13 @@ def instant_text(value: datetime) -> str:
 
 Stamp = Annotated[datetime, PlainSerializer(instant_text, when_used="json")]
 """An aware time in UTC, written with microseconds."""
-KeyField = tuple[Stamp, str, str]
 
 
 WRONG_BORROWER = "wrong_borrower"
 """The reason of an unlink that says: what came through this identifier was never this borrower's (DESIGN 7)."""
+
+
+# -- values that an entry's stamps hold as well ------------------------------------------------------------------------
 
 
 class Value(BaseModel):
@@ -42,52 +52,6 @@ class Value(BaseModel):
         """The same value with other fields; nothing that was computed from the old ones comes along."""
         fields = {f: changes.get(f, getattr(self, f)) for f in type(self).model_fields}
         return cast(V, type(self).model_construct(**fields))
-
-
-class Element(Value):
-    """What every element has, declared by each in its place: `at`, `digest`, `event_id`, `through`."""
-
-    if TYPE_CHECKING:
-        at: datetime
-        cycle_id: str | None
-        digest: str
-        event_id: str
-        loan_id: str | None
-        through: str | None
-        type: str
-
-    @cached_property
-    def key(self) -> Key:
-        return (self.at, self.event_id, self.digest)
-
-    @cached_property
-    def encoded(self) -> bytes:
-        return self.model_dump_json(exclude_defaults=True).encode()
-
-
-class CommitmentSaid(Element):
-    """What one revision of a conversation promised. `status` is absent in old documents: then it is derived (DESIGN 4.3)."""
-
-    amount: Decimal | None = None
-    amount_candidates: tuple[Decimal, ...] = ()
-    at: Stamp
-    channel: str
-    conversation_id: str
-    currency: str | None = None
-    cycle_id: str | None = None
-    digest: str
-    due_date: date | None = None
-    due_date_candidates: tuple[date, ...] = ()
-    event_id: str
-    grounding: Literal["quoted", "unchecked"] = "unchecked"
-    loan_id: str | None = None
-    quote: str | None = None
-    revision: int = 1
-    status: str | None = None
-    terms_said: str | None = None
-    through: str | None = None
-    type: Literal["commitment"]
-    unsettled: bool = False
 
 
 class ClaimSaid(Value):
@@ -120,269 +84,232 @@ class FactSaid(Value):
     text: str
 
 
-class ConversationTold(Element):
+# -- elements ----------------------------------------------------------------------------------------------------------
+
+
+class Stored(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
+    """A part of a record. What is computed from its fields may be kept in its `__dict__`."""
+
+    def changed(self: S, **changes: Any) -> S:
+        """The same with other fields; nothing that was computed from the old ones comes along."""
+        return msgspec.structs.replace(self, **changes)
+
+
+class Element(Stored, frozen=True, kw_only=True, tag_field="type"):
+    """What every element has. `at` is in UTC; loan and cycle are those that the entry named."""
+
+    at: datetime
+    cycle_id: str | None = None
+    digest: str
+    event_id: str
+    loan_id: str | None = None
+    through: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return (self.at, self.event_id, self.digest)
+
+    @property
+    def type(self) -> str:
+        """By which its bytes are told from those of another class."""
+        return str(self.__struct_config__.tag)
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The canonical bytes: keys in the order of the alphabet, nothing that is the default."""
+        told: dict[str, Any] = {}
+        for name, default in _written(self.__class__):
+            value = getattr(self, name)
+            if value != default:
+                told[name] = instant_text(value) if isinstance(value, datetime) else value
+        return _ENCODER.encode(told)
+
+
+@cache
+def _written(cls: type[Element]) -> tuple[tuple[str, Any], ...]:
+    """What an element of a class writes, each with its default."""
+    fields = {f.name: f.default for f in msgspec.structs.fields(cls)}
+    return tuple(sorted({**fields, "type": msgspec.NODEFAULT}.items(), key=lambda field: field[0]))
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Value):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    raise TypeError(f"{type(value).__name__} has no form in a record")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+
+key_of: Final[Callable[[Element], Key]] = attrgetter("at", "event_id", "digest")
+"""`Element.key`, to sort by."""
+
+
+class CommitmentSaid(Element, frozen=True, kw_only=True, tag="commitment"):
+    """What one revision of a conversation promised. `status` is absent in old documents: then it is derived (DESIGN 4.3)."""
+
+    amount: Decimal | None = None
+    amount_candidates: tuple[Decimal, ...] = ()
+    channel: str
+    conversation_id: str
+    currency: str | None = None
+    due_date: date | None = None
+    due_date_candidates: tuple[date, ...] = ()
+    grounding: Literal["quoted", "unchecked"] = "unchecked"
+    quote: str | None = None
+    revision: int = 1
+    status: str | None = None
+    terms_said: str | None = None
+    unsettled: bool = False
+
+
+class ConversationTold(Element, frozen=True, kw_only=True, tag="conversation"):
     """One revision of a conversation, its prose and its commitment apart."""
 
     agent: str | None = None
-    at: Stamp
     callback: CallbackSaid | None = None
     channel: str
     claim: ClaimSaid | None = None
     contact: bool = False
     conversation_id: str
-    cycle_id: str | None = None
-    digest: str
     direction: str | None = None
     disposition: str | None = None
     entered_state: str | None = None
-    event_id: str
     facts: tuple[FactSaid, ...] = ()
     language: str | None = None
-    loan_id: str | None = None
     outcome: str | None = None
     reached: str | None = None
     resume_id: str | None = None
     revision: int = 1
     step: str | None = None
     third_party: str | None = None
-    through: str | None = None
-    type: Literal["conversation"]
 
 
-class ProseTold(Element):
+class ProseTold(Element, frozen=True, kw_only=True, tag="prose"):
     """The prose of one revision; the amounts its conversation promised are no balance when it is screened."""
 
     amounts: tuple[Decimal, ...] = ()
-    at: Stamp
     channel: str
     claims: bool = False
     conversation_id: str
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     revision: int = 1
     text: str
-    through: str | None = None
-    type: Literal["prose"]
 
 
-class StrangerMet(Element):
+class StrangerMet(Element, frozen=True, kw_only=True, tag="stranger"):
     """A third party or a wrong number was met on an identifier: what was verified on it before does not hold any more."""
 
-    at: Stamp
     channel: str
     conversation_id: str
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     revision: int = 1
-    through: str | None = None
-    type: Literal["stranger"]
 
 
-class MessageReported(Element):
+class MessageReported(Element, frozen=True, kw_only=True, tag="message"):
     """One outcome of one message of ours."""
 
     action: Literal["reminder", "payment_link"]
-    at: Stamp
     channel: str
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     message_id: str
     outcome: str
-    through: str | None = None
-    type: Literal["message"]
 
 
-class PaymentMade(Element):
+class PaymentMade(Element, frozen=True, kw_only=True, tag="payment"):
     amount: Decimal
-    at: Stamp
     currency: str
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     payment_ref: str
     settles: bool = False
-    through: str | None = None
-    type: Literal["payment"]
 
 
-class PaymentUndone(Element):
+class PaymentUndone(Element, frozen=True, kw_only=True, tag="reversal"):
     """A reversal; without an amount all of the payment is undone."""
 
     amount: Decimal | None = None
-    at: Stamp
     currency: str | None = None
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     payment_ref: str
     reason: str
-    through: str | None = None
-    type: Literal["reversal"]
 
 
-class CycleBegun(Element):
+class CycleBegun(Element, frozen=True, kw_only=True, tag="opened"):
     amount_due: Decimal
-    at: Stamp
     currency: str
     cycle_id: str
-    digest: str
     due_date: date
-    event_id: str
     loan_id: str
-    through: str | None = None
-    type: Literal["opened"]
 
 
-class CycleEnded(Element):
-    at: Stamp
+class CycleEnded(Element, frozen=True, kw_only=True, tag="closed"):
     cycle_id: str
-    digest: str
-    event_id: str
     loan_id: str
     reason: str
-    through: str | None = None
-    type: Literal["closed"]
 
 
-class PromiseFailed(Element):
+class PromiseFailed(Element, frozen=True, kw_only=True, tag="broken"):
     """A break: a mark in its own cycle, not a boundary (DESIGN 4.6)."""
 
-    at: Stamp
-    cycle_id: str | None = None
-    digest: str
     due_date: date | None = None
-    event_id: str
-    loan_id: str | None = None
-    through: str | None = None
-    type: Literal["broken"]
 
 
-class PromiseWithdrawn(Element):
+class PromiseWithdrawn(Element, frozen=True, kw_only=True, tag="retracted"):
     """A person took a promise off the record."""
 
-    at: Stamp
     channel: str | None = None
     conversation_id: str | None = None
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     reason: str | None = None
-    through: str | None = None
-    type: Literal["retracted"]
 
 
-class HoldSet(Element):
+class HoldSet(Element, frozen=True, kw_only=True, tag="hold"):
     """A hold placed or lifted."""
 
-    at: Stamp
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
     hold: str
-    loan_id: str | None = None
     placed: bool
     reason: str | None = None
-    through: str | None = None
-    type: Literal["hold"]
-    until: Stamp | None = None
+    until: datetime | None = None
 
 
-class ContactChoice(Element):
+class ContactChoice(Element, frozen=True, kw_only=True, tag="contact"):
     """A stop of a channel and purpose, or its undoing."""
 
-    at: Stamp
     channel: str
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     out: bool
     purpose: str
-    through: str | None = None
-    type: Literal["contact"]
 
 
-class IdentifierFact(Element):
+class IdentifierFact(Element, frozen=True, kw_only=True, tag="identifier"):
     """What happened to one identifier; `identifier` is `*` for a revocation of all."""
 
-    at: Stamp
     channel: str | None = None
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
     identifier: str
-    loan_id: str | None = None
     method: str | None = None
     reason: str | None = None
-    through: str | None = None
     time_zone: str | None = None
-    type: Literal["identifier"]
     what: Literal["verified", "revoked", "linked", "unlinked"]
 
 
-class FactStatedOnce(Element):
-    at: Stamp
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
+class FactStatedOnce(Element, frozen=True, kw_only=True, tag="fact"):
     fact: FactSaid
-    loan_id: str | None = None
-    through: str | None = None
-    type: Literal["fact"]
 
 
-class ConversationBegun(Element):
-    at: Stamp
+class ConversationBegun(Element, frozen=True, kw_only=True, tag="started"):
     channel: str
     conversation_id: str
-    cycle_id: str | None = None
-    digest: str
     direction: str | None = None
     entered_state: str | None = None
-    event_id: str
-    loan_id: str | None = None
     resume_id: str | None = None
-    through: str | None = None
-    type: Literal["started"]
 
 
-class Redirected(Element):
+class Redirected(Element, frozen=True, kw_only=True, tag="redirect"):
     """Of a provisional record: to whom its identifier leads by a link, or whose link ended; `wrong` when it never was theirs."""
 
-    at: Stamp
-    cycle_id: str | None = None
-    digest: str
     ended: str | None = None
-    event_id: str
-    loan_id: str | None = None
-    through: str | None = None
     to: str | None = None
-    type: Literal["redirect"]
     wrong: bool = False
 
 
-class TextJudged(Element):
+class TextJudged(Element, frozen=True, kw_only=True, tag="text"):
     """A person withheld a text from every reader, or let it be shown again; by whom and why are words and may be forgotten."""
 
-    at: Stamp
     by: str | None = None
-    cycle_id: str | None = None
-    digest: str
-    event_id: str
-    loan_id: str | None = None
     sentence: str | None = None
     shown: bool = False
-    through: str | None = None
-    type: Literal["text"]
     why: str | None = None
 
 
@@ -406,3 +333,16 @@ AnyElement: TypeAlias = (
     | Redirected
     | TextJudged
 )
+
+
+def element_of(raw: bytes) -> Any:
+    """A stored element. Raises what is raised for bytes that are none: `msgspec.MsgspecError`."""
+    return _DECODER.decode(raw)
+
+
+def valued(cls: type[Any], document: Any) -> Any:
+    """The hook of `msgspec` for fields that are values of pydantic."""
+    return cls.model_validate(document)
+
+
+_DECODER: Final = msgspec.json.Decoder(AnyElement, dec_hook=valued)

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from statemachine.attribution import key_of
 from statemachine.elements import (
     WRONG_BORROWER,
     CommitmentSaid,
@@ -35,6 +34,7 @@ from statemachine.elements import (
     Redirected,
     StrangerMet,
     TextJudged,
+    key_of,
 )
 from statemachine.record import Record
 from statemachine.redirects import whose

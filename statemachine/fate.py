@@ -12,11 +12,12 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from statemachine.attribution import Opening, key_of
+from statemachine.attribution import Opening
 from statemachine.elements import (
     CommitmentSaid,
     Key,
     PromiseFailed,
+    key_of,
 )
 from statemachine.holding import FAR, LONG_AGO, ZERO, Holding, Received, end_of_day
 from statemachine.ladder import differs, names_terms, strength

@@ -13,7 +13,6 @@ from itertools import accumulate
 from operator import attrgetter
 from zoneinfo import ZoneInfo
 
-from statemachine.attribution import key_of
 from statemachine.conclusions import Payment
 from statemachine.elements import (
     CommitmentSaid,
@@ -24,6 +23,7 @@ from statemachine.elements import (
     PaymentUndone,
     PromiseFailed,
     PromiseWithdrawn,
+    key_of,
 )
 from statemachine.money import quantised
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from statemachine import entries, stamps
@@ -37,6 +38,7 @@ from statemachine.elements import (
     Redirected,
     StrangerMet,
     TextJudged,
+    key_of,
 )
 from statemachine.entries import Summary
 from statemachine.forgetting import cleaned, cleaned_bucket
@@ -100,10 +102,10 @@ def lift(entry: Entry) -> list[Any]:
         return _lift_summary(body, stamp)
     common: dict[str, Any] = {"at": stamp.effective_at, "digest": stamp.digest, "event_id": body.event_id}
     if isinstance(body, BorrowerRedirected):
-        return [Redirected(type="redirect", to=body.to, ended=body.ended, wrong=body.wrong, **common)]
+        return [Redirected(to=body.to, ended=body.ended, wrong=body.wrong, **common)]
     if isinstance(body, TextWithheld):
-        judged = {"by": body.by, "sentence": body.sentence, "shown": body.shown, "why": body.why}
-        return [TextJudged(type="text", **judged, **common)]
+        judged: dict[str, Any] = {"by": body.by, "sentence": body.sentence, "shown": body.shown, "why": body.why}
+        return [TextJudged(**judged, **common)]
     if not isinstance(body, entries.Event):
         return []
     common |= {"loan_id": body.loan_id, "cycle_id": body.cycle_id, "through": stamp.through}
@@ -112,7 +114,6 @@ def lift(entry: Entry) -> list[Any]:
             action: Any = "reminder" if isinstance(body, entries.ReminderSent) else "payment_link"
             return [
                 MessageReported(
-                    type="message",
                     action=action,
                     channel=body.channel,
                     message_id=body.message_id,
@@ -123,7 +124,6 @@ def lift(entry: Entry) -> list[Any]:
         case entries.PaymentConfirmed():
             return [
                 PaymentMade(
-                    type="payment",
                     payment_ref=body.payment_ref,
                     amount=body.amount,
                     currency=body.currency,
@@ -134,7 +134,6 @@ def lift(entry: Entry) -> list[Any]:
         case entries.PaymentReversed():
             return [
                 PaymentUndone(
-                    type="reversal",
                     payment_ref=body.payment_ref,
                     amount=body.amount,
                     currency=body.currency,
@@ -143,11 +142,10 @@ def lift(entry: Entry) -> list[Any]:
                 )
             ]
         case entries.PromiseBroken():
-            return [PromiseFailed(type="broken", due_date=body.due_date, **common)]
+            return [PromiseFailed(due_date=body.due_date, **common)]
         case entries.PromiseRetracted():
             return [
                 PromiseWithdrawn(
-                    type="retracted",
                     channel=body.channel,
                     conversation_id=body.conversation_id,
                     reason=_unless_forgotten(stamp, "reason", body.reason),
@@ -157,7 +155,6 @@ def lift(entry: Entry) -> list[Any]:
         case entries.CycleOpened():
             return [
                 CycleBegun(
-                    type="opened",
                     amount_due=body.amount_due,
                     currency=body.currency,
                     due_date=body.due_date,
@@ -165,16 +162,16 @@ def lift(entry: Entry) -> list[Any]:
                 )
             ]
         case entries.CycleClosed():
-            return [CycleEnded(type="closed", reason=body.reason, **common)]
+            return [CycleEnded(reason=body.reason, **common)]
         case entries.HoldPlaced():
             reason = _unless_forgotten(stamp, "reason", body.reason)
-            return [HoldSet(type="hold", hold=body.kind, placed=True, reason=reason, until=body.until, **common)]
+            return [HoldSet(hold=body.kind, placed=True, reason=reason, until=body.until, **common)]
         case entries.HoldLifted():
             reason = _unless_forgotten(stamp, "reason", body.reason)
-            return [HoldSet(type="hold", hold=body.kind, placed=False, reason=reason, **common)]
+            return [HoldSet(hold=body.kind, placed=False, reason=reason, **common)]
         case entries.ContactOptedOut() | entries.ContactOptedIn():
             out = isinstance(body, entries.ContactOptedOut)
-            return [ContactChoice(type="contact", channel=body.channel, purpose=body.purpose, out=out, **common)]
+            return [ContactChoice(channel=body.channel, purpose=body.purpose, out=out, **common)]
         case entries.IdentityVerified():
             method = _unless_forgotten(stamp, "method", body.method)
             return [_identifier(stamp, "verified", common, channel=body.channel, method=method)]
@@ -188,7 +185,6 @@ def lift(entry: Entry) -> list[Any]:
         case entries.ConversationStarted():
             return [
                 ConversationBegun(
-                    type="started",
                     channel=body.channel,
                     conversation_id=body.conversation_id,
                     direction=body.direction,
@@ -198,7 +194,7 @@ def lift(entry: Entry) -> list[Any]:
                 )
             ]
         case entries.FactStated():
-            return [FactStatedOnce(type="fact", fact=stamp.fact, **common)] if stamp.fact else []
+            return [FactStatedOnce(fact=stamp.fact, **common)] if stamp.fact else []
         case _:
             return []
 
@@ -208,10 +204,10 @@ def _unless_forgotten(stamp: stamps.Stamps, name: str, text: str) -> str | None:
     return None if name in stamp.forgotten else text
 
 
-def _identifier(stamp: stamps.Stamps, what: Any, common: dict[str, Any], **own: str | None) -> IdentifierFact:
+def _identifier(stamp: stamps.Stamps, what: Any, common: dict[str, Any], **own: Any) -> IdentifierFact:
     """Links and unlinks do not come through the identifier they speak of: they decide about it."""
     identifier = stamp.identifier or ALL_IDENTIFIERS
-    return IdentifierFact(type="identifier", identifier=identifier, what=what, **own, **common)
+    return IdentifierFact(identifier=identifier, what=what, **own, **common)
 
 
 def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
@@ -228,7 +224,6 @@ def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
     }
     elements: list[Any] = [
         ConversationTold(
-            type="conversation",
             agent=body.agent,
             callback=stamp.callback,
             claim=stamp.claim,
@@ -250,7 +245,6 @@ def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
     if promise:
         elements.append(
             CommitmentSaid(
-                type="commitment",
                 amount=promise.amount,
                 amount_candidates=promise.amount_candidates,
                 currency=promise.currency,
@@ -265,10 +259,10 @@ def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
         )
     if body.summary or "summary" in stamp.forgotten:  # what was forgotten keeps its place
         amounts = tuple(a for a in ((promise.amount, *promise.amount_candidates) if promise else ()) if a is not None)
-        prose = ProseTold(type="prose", text=body.summary or "", amounts=amounts, claims=stamp.claims, **conversation)
+        prose = ProseTold(text=body.summary or "", amounts=amounts, claims=stamp.claims, **conversation)
         elements.append(prose)
     if body.outcome in STRANGER_OUTCOMES:
-        elements.append(StrangerMet(type="stranger", **conversation))
+        elements.append(StrangerMet(**conversation))
     return elements
 
 
@@ -331,36 +325,31 @@ def _with(bucket: Bucket, added: Sequence[Element], let_go: Key | None, limits: 
     if len(added) == 1 and let_go is None:
         return _with_one(bucket, added[0], limits)
     known = {e.key: e for e in bucket.elements}
-    united = sorted({**{e.key: e for e in added}, **known}.values(), key=_key)
+    united = sorted({**{e.key: e for e in added}, **known}.values(), key=key_of)
     limit = limits.of(bucket.name[0])
     gone = united[:-limit] if limit is not None and len(united) > limit else []
     kept = tuple(united[len(gone) :])
     newest_gone = _latest(bucket.let_go, let_go, gone[-1].key if gone else None)
     if len(kept) == len(bucket.elements) and newest_gone == bucket.let_go and all(e.key in known for e in kept):
         return bucket
-    return _bucket(bucket.name, kept, newest_gone)
+    return Bucket(bucket.name, kept, newest_gone)
 
 
 def _with_one(bucket: Bucket, added: Element, limits: Limits) -> Bucket:
     """As `_with`, of one element, as nearly always: it is put in its place."""
     elements, key = bucket.elements, added.key
-    place = bisect_left(elements, key, key=_key)
+    place = bisect_left(elements, key, key=key_of)
     if place < len(elements) and elements[place].key == key:
         return bucket
     united = (*elements[:place], added, *elements[place:])
     limit = limits.of(bucket.name[0])
     too_many = len(united) - limit if limit is not None else 0
     if too_many <= 0:
-        return _bucket(bucket.name, united, bucket.let_go)
+        return Bucket(bucket.name, united, bucket.let_go)
     newest_gone = _latest(bucket.let_go, united[too_many - 1].key)
     if place == 0 and too_many == 1 and newest_gone == bucket.let_go:
         return bucket
-    return _bucket(bucket.name, united[too_many:], newest_gone)
-
-
-def _bucket(name: Name, elements: tuple[Any, ...], let_go: Key | None) -> Bucket:
-    """Of elements that were checked when they were made."""
-    return Bucket.model_construct(name=name, elements=elements, let_go=let_go)
+    return Bucket(bucket.name, united[too_many:], newest_gone)
 
 
 def _bounded(buckets: Iterable[Bucket], limits: Limits) -> Iterable[Bucket]:
@@ -379,11 +368,7 @@ def _without_older(bucket: Bucket, last_gone: tuple[Key, Name]) -> Bucket:
     if len(kept) == len(bucket.elements):
         return bucket
     gone = bucket.elements[len(bucket.elements) - len(kept) - 1].key
-    return _bucket(bucket.name, kept, _latest(bucket.let_go, gone))
-
-
-def _key(element: Element) -> Key:
-    return element.key
+    return Bucket(bucket.name, kept, _latest(bucket.let_go, gone))
 
 
 def _latest(*keys: Key | None) -> Key | None:
@@ -391,12 +376,7 @@ def _latest(*keys: Key | None) -> Key | None:
 
 
 def _of(borrower_id: str, buckets: Iterable[Bucket], tombstones: tuple[Tombstone, ...]) -> Record:
-    return Record.model_construct(
-        borrower_id=borrower_id,
-        buckets=tuple(sorted(buckets, key=lambda b: b.name)),
-        schema_version=1,
-        tombstones=tombstones,
-    )
+    return Record(borrower_id, tuple(sorted(buckets, key=attrgetter("name"))), tombstones=tombstones)
 
 
 def _united(a: Iterable[Tombstone], b: Iterable[Tombstone]) -> tuple[Tombstone, ...]:

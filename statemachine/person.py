@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from statemachine.attribution import key_of
 from statemachine.conclusions import (
     NO_IDENTITY,
     Callback,
@@ -29,6 +28,7 @@ from statemachine.elements import (
     Key,
     ProseTold,
     StrangerMet,
+    key_of,
 )
 from statemachine.evidence import Counted, Policy
 from statemachine.record import PROSE_CONVERSATIONS

@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TypeAlias
 
-from statemachine.attribution import Calendar, Ref, key_of
+from statemachine.attribution import Calendar, Ref
 from statemachine.conclusions import (
     Payment,
 )
@@ -18,6 +18,7 @@ from statemachine.elements import (
     MessageReported,
     PaymentMade,
     PromiseWithdrawn,
+    key_of,
 )
 from statemachine.evidence import Counted
 from statemachine.holding import Holding

@@ -19,22 +19,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter, ValidationError
-from pydantic_core import from_json, to_json
+import msgspec
 
 from statemachine.elements import (
-    AnyElement,
     CommitmentSaid,
     ConversationTold,
-    KeyField,
+    Key,
     Stamp,
+    Stored,
     Value,
+    element_of,
     instant_text,
+    key_of,
+    valued,
 )
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final[Literal[1]] = 1
 
 Hasher: TypeAlias = Callable[[str], str]
 """A keyed hash of folded words; the key is the shell's (DESIGN 11, forgetting)."""
@@ -78,12 +80,13 @@ class Contents:
     """Whether one id came with different bytes."""
 
 
-class Bucket(Value):
+class Bucket(Stored, frozen=True):
     """The newest elements of one name, in the order of their keys, and the newest key that was let go."""
 
-    elements: tuple[Annotated[AnyElement, Field(discriminator="type")], ...] = ()
-    let_go: KeyField | None = None
     name: Name
+    elements: tuple[Any, ...] = ()
+    """Each of one of the classes of `AnyElement`."""
+    let_go: Key | None = None
 
     @cached_property
     def contents(self) -> Contents:
@@ -105,12 +108,14 @@ class Bucket(Value):
         let_go = b""
         if self.let_go:
             at, event_id, digest = self.let_go
-            let_go = b',"let_go":%s' % _TEXTS.dump_json((instant_text(at), event_id, digest))
-        elements = b",".join(e.encoded for e in self.elements)
-        return b'{"elements":[%s]%s,"name":%s}' % (elements, let_go, _TEXTS.dump_json(self.name))
+            let_go = b',"let_go":%s' % _to_json((instant_text(at), event_id, digest))
+        elements = b",".join([e.encoded for e in self.elements])
+        return b'%s%s]%s,"name":%s}' % (_BUCKET_OPENS, elements, let_go, _to_json(self.name))
 
 
-_TEXTS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
+_to_json: Final = msgspec.json.Encoder().encode
+_RECORD_OPENS: Final = b'{"borrower_id":'
+_BUCKET_OPENS: Final = b'{"elements":['
 
 
 # -- forgetting ----------------------------------------------------------------------------------------------
@@ -136,12 +141,12 @@ class Tombstone(Value):
 # -- the record ----------------------------------------------------------------------------------------------
 
 
-class Record(Value):
+class Record(Stored, frozen=True):
     """All the evidence kept of one borrower. Its version and its place in the log stand beside it, not in it."""
 
     borrower_id: str
     buckets: tuple[Bucket, ...] = ()
-    schema_version: Literal[1]
+    schema_version: Literal[1] = SCHEMA_VERSION
     tombstones: tuple[Tombstone, ...] = ()
 
     @cached_property
@@ -155,7 +160,7 @@ class Record(Value):
     @classmethod
     def new(cls, borrower_id: str) -> Record:
         """The record of somebody of whom nothing is known."""
-        return cls(borrower_id=borrower_id, schema_version=SCHEMA_VERSION)
+        return cls(borrower_id)
 
     @property
     def is_empty(self) -> bool:
@@ -163,10 +168,11 @@ class Record(Value):
 
     def to_bytes(self) -> bytes:
         """The canonical bytes: equal records, equal bytes."""
-        tombstones = b",".join(t.model_dump_json(exclude_defaults=True).encode() for t in self.tombstones)
-        return b'{"borrower_id":%s,"buckets":[%s],"schema_version":%d%s}' % (
-            _TEXT.dump_json(self.borrower_id),
-            b",".join(b.encoded for b in self.buckets),
+        tombstones = b",".join([t.model_dump_json(exclude_defaults=True).encode() for t in self.tombstones])
+        return b'%s%s,"buckets":[%s],"schema_version":%d%s}' % (
+            _RECORD_OPENS,
+            _to_json(self.borrower_id),
+            b",".join([b.encoded for b in self.buckets]),
             self.schema_version,
             b',"tombstones":[%s]' % tombstones if tombstones else b"",
         )
@@ -175,46 +181,66 @@ class Record(Value):
     def from_bytes(cls, raw: bytes) -> Record:
         """A stored record, of this or an earlier schema version; `UnreadableRecord` when it is neither."""
         try:
-            record = cls.model_validate_json(raw)
-        except ValidationError:
+            return _read(raw)
+        except _NOT_OURS:
             document = _document(raw)
-        else:
-            _remember_encoded(record.buckets, raw)
-            return record
         version = document.get("schema_version", 0) if isinstance(document, dict) else None
         if not isinstance(version, int) or not 0 <= version <= SCHEMA_VERSION:
             raise UnreadableRecord(f"a record of schema version {version!r} is not one of 0 to {SCHEMA_VERSION}")
         try:
             for upgrade in UPGRADES[version:]:
                 document = upgrade(document)
-            return cls.model_validate(document)
-        except (ValidationError, KeyError, TypeError) as why:
+            return _read(_to_json(document))
+        except (*_NOT_OURS, KeyError, TypeError) as why:
             raise UnreadableRecord(f"a record of schema version {version} is damaged") from why
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+class _BucketRead(msgspec.Struct, forbid_unknown_fields=True):
+    name: Name
+    elements: list[msgspec.Raw] = []
+    let_go: Key | None = None
+
+
+class _RecordRead(msgspec.Struct, forbid_unknown_fields=True):
+    borrower_id: str
+    schema_version: Literal[1]
+    buckets: list[msgspec.Raw] = []
+    tombstones: tuple[Tombstone, ...] = ()
+
+
+_RECORD: Final = msgspec.json.Decoder(_RecordRead, dec_hook=valued)
+_BUCKET: Final = msgspec.json.Decoder(_BucketRead)
+_NOT_OURS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def _read(raw: bytes) -> Record:
+    """What a merge leaves alone of it need not be encoded again: each bucket, and each element, is written as it was read.
+    Bytes in which things do not stand in our order are left to be encoded."""
+    read = _RECORD.decode(raw)
+    is_ours = raw.startswith(_RECORD_OPENS)
+    buckets = tuple([_bucket(bytes(piece), is_ours) for piece in read.buckets])
+    return Record(read.borrower_id, buckets, tombstones=read.tombstones)
+
+
+def _bucket(raw: bytes, is_ours: bool) -> Bucket:
+    read = _BUCKET.decode(raw)
+    pieces = [bytes(piece) for piece in read.elements]
+    bucket = Bucket(read.name, tuple([element_of(piece) for piece in pieces]), read.let_go)
+    if is_ours and raw.startswith(_BUCKET_OPENS):
+        bucket.__dict__["encoded"] = raw
+        for element, piece in zip(bucket.elements, pieces, strict=True):
+            element.__dict__["encoded"] = piece
+    return bucket
 
 
 def _document(raw: bytes) -> Any:
     try:
-        return from_json(raw)
-    except ValueError:
+        return msgspec.json.decode(raw)
+    except _NOT_OURS:
         raise UnreadableRecord("a record is no JSON") from None
-
-
-_TEXT = TypeAdapter(str)
-_BUCKET_OPENS = b'{"elements":['
-_BUCKETS_END = b'],"schema_version":'
-
-
-def _remember_encoded(buckets: tuple[Bucket, ...], raw: bytes) -> None:
-    """Each bucket as it was read is as it is written: what a merge leaves alone need not be encoded again.
-
-    Within a text a quotation mark is escaped, so what opens a bucket stands nowhere else. Bytes of another form than ours
-    are left to be encoded.
-    """
-    told = raw.rpartition(_BUCKETS_END)[0].split(_BUCKET_OPENS)[1:]
-    if len(told) == len(buckets):
-        for place, (bucket, piece) in enumerate(zip(buckets, told, strict=True), 1):
-            whole = piece if place == len(told) else piece.removesuffix(b",")
-            bucket.__dict__["encoded"] = _BUCKET_OPENS + whole
 
 
 class UnreadableRecord(ValueError):
@@ -227,26 +253,24 @@ STEPS_PAST_A_PROMISE = ("confirm", "remind", "pay", "close")
 def _unstated(told: ConversationTold) -> CommitmentSaid:
     """The promise that a conversation of an old document implies: it had reached a step behind one (DESIGN 4.3)."""
     shared = ("at", "channel", "conversation_id", "cycle_id", "digest", "event_id", "loan_id", "revision", "through")
-    return CommitmentSaid(type="commitment", **{f: getattr(told, f) for f in shared})
+    return CommitmentSaid(**{f: getattr(told, f) for f in shared})
 
 
 def _from_version_0(document: dict[str, Any]) -> dict[str, Any]:
     """Version 0 kept a flat list of elements under `evidence`; its buckets follow from the elements themselves."""
     from statemachine.merge import bucket_of
 
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[AnyElement, Field(discriminator="type")])
     names: dict[Name, list[Any]] = {}
-    elements = [adapter.validate_json(to_json({"digest": "", **item})) for item in document.get("evidence", ())]
+    elements = [element_of(_to_json({"digest": "", **item})) for item in document.get("evidence", ())]
     promised = {(e.channel, e.conversation_id) for e in elements if isinstance(e, CommitmentSaid)}
     for element in elements:
         names.setdefault(bucket_of(element), []).append(element)
         is_told = isinstance(element, ConversationTold) and element.step in STEPS_PAST_A_PROMISE
         if is_told and (element.channel, element.conversation_id) not in promised:
             names.setdefault(("commitments", element.loan_id or "", ""), []).append(_unstated(element))
-    buckets = tuple(
-        Bucket(name=name, elements=tuple(sorted(kept, key=lambda e: e.key))) for name, kept in sorted(names.items())
-    )
-    return {"borrower_id": document["borrower_id"], "buckets": buckets, "schema_version": 1}
+    buckets = [Bucket(name, tuple(sorted(kept, key=key_of))) for name, kept in sorted(names.items())]
+    told = [msgspec.Raw(bucket.encoded) for bucket in buckets]
+    return {"borrower_id": document["borrower_id"], "buckets": told, "schema_version": 1}
 
 
 UPGRADES: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = (_from_version_0,)

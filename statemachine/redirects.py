@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from statemachine.elements import Key, Redirected
+from statemachine.elements import Key, Redirected, key_of
 
 
 class Whose(NamedTuple):
@@ -29,7 +29,7 @@ NOBODYS = Whose(None, None)
 
 def whose(redirects: Iterable[Redirected]) -> Whose:
     """By what is known now, in whatever order it arrived."""
-    told = sorted(redirects, key=_key)
+    told = sorted(redirects, key=key_of)
     never: dict[str, Key] = {}
     for mark in told:
         if mark.wrong and mark.ended is not None:
@@ -51,7 +51,3 @@ def whose(redirects: Iterable[Redirected]) -> Whose:
 
 def _is_void(link: Redirected, never: dict[str, Key]) -> bool:
     return link.to in never and link.key < never[link.to]
-
-
-def _key(redirect: Redirected) -> Key:
-    return redirect.key

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+from pydantic_core import from_json, to_json
 
 from statemachine.elements import (
     CallbackSaid,
@@ -89,11 +90,22 @@ class BorrowerRedirected(Value):
     wrong: bool = False
 
 
+def _record(told: object) -> Record:
+    return told if isinstance(told, Record) else Record.from_bytes(to_json(told))
+
+
+def _document(record: Record) -> dict[str, Any]:
+    """As all bodies of ours are written: without what is the default."""
+    document: dict[str, Any] = from_json(record.to_bytes())
+    document["buckets"] = [{name: told for name, told in b.items() if told != []} for b in document["buckets"]]
+    return {name: told for name, told in document.items() if told != []}
+
+
 class EvidenceJoined(Value):
     """All the evidence of a provisional record, sent by its own writer to the borrower's (DESIGN 7)."""
 
     event_id: str
-    record: Record
+    record: Annotated[Record, PlainValidator(_record), PlainSerializer(_document)]
     type: Literal["evidence.joined"]
 
 

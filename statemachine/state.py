@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +24,7 @@ from statemachine.conclusions import (
     STAGES,
     Callback,
     Claim,
+    Conclusion,
     Conversation,
     Cycle,
     Evidence,
@@ -70,8 +70,7 @@ class UnknownLoan(LookupError):
     """A loan that no evidence names."""
 
 
-@dataclass(frozen=True, slots=True)
-class BorrowerState:
+class BorrowerState(Conclusion, frozen=True):
     """All conclusions about one borrower at one time."""
 
     borrower_id: str
@@ -100,7 +99,7 @@ class BorrowerState:
     """What a person withheld: in no conversation's prose here, and no fact's."""
     valid_until: datetime | None
     """The earliest time at which time alone changes any of this."""
-    calendar: Calendar = field(repr=False, compare=False)
+    calendar: Calendar
 
     def cycle_of(self, loan_id: str | None) -> Cycle:
         """The cycle a read means (DESIGN 6); `UnknownLoan` for a loan that no evidence names."""
@@ -178,8 +177,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Rungs:
+class Rungs(Conclusion, frozen=True):
     """What no summary may lower: the rung of each cycle that has one, and the loans among which evidence is placed."""
 
     loans: tuple[str, ...]

@@ -8,9 +8,10 @@ A state leaves such words out (`Conversation.claiming`), so whoever does not ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from service.decisions import claims

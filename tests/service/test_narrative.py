@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import permutations
@@ -12,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
+from msgspec.structs import fields, replace
 
 from channels import CHANNELS
 from service import narrative as module
@@ -1060,7 +1061,7 @@ def live_summaries(draw: st.DrawFn) -> Entry:
 
 def values(thing: object) -> Iterator[object]:
     """All values in a conclusion, however deep."""
-    if is_dataclass(thing):
+    if isinstance(thing, msgspec.Struct):
         for field in fields(thing):
             if field.name != "calendar":
                 yield from values(getattr(thing, field.name))

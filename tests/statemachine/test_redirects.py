@@ -19,7 +19,7 @@ def hour(n: int) -> datetime:
 
 
 def _mark(at: int, **told: Any) -> Redirected:
-    return Redirected(type="redirect", at=hour(at), digest="", event_id=f"e-{at}", **told)
+    return Redirected(at=hour(at), digest="", event_id=f"e-{at}", **told)
 
 
 def link(at: int, to: str) -> Redirected:
