@@ -23,6 +23,8 @@ __all__ = [
     "SaidDate",
     "amount",
     "dates",
+    "denied_days",
+    "denied_sums",
     "due_date",
     "in_past_tense",
     "moment",
@@ -141,6 +143,21 @@ def dates(text: str, said_at: datetime, zone: str) -> frozenset[date]:
     found += _found(line, today, BACK, (*_NOT_TO_COME, Tense.OCCASION), open_ended=True, verbs=verbs)
     found += _delayed(line, said_at, zone)
     return frozenset(day for days in found for day in days.days)
+
+
+def denied_days(text: str, said_at: datetime, zone: str) -> frozenset[date]:
+    """Every day ahead for which the speaker says that nothing will be paid: "25 ko nahi ho payega"."""
+    today = _local_day(said_at, zone)
+    line = read_days(text)
+    if line is None:
+        return frozenset()
+    return frozenset(day for phrase in line.denied_days for day in _seen(phrase, today, AHEAD).days)
+
+
+def denied_sums(text: str) -> frozenset[Decimal]:
+    """Every sum that the speaker refuses or cannot pay: "5000 nahi ho payega, 4000 dunga"."""
+    line = read_numbers(text)
+    return frozenset() if line is None else frozenset(value for money in line.denied_money for value in money.values)
 
 
 # -- from phrases to days ---------------------------------------------------------------------------------------------

@@ -180,6 +180,11 @@ def _amount(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Amount:
     if not known:
         stated = None
     spoken = _sensible(words)
+    text = said_so.amount_said or said_so.quote or ""
+    denied = stated is not None and stated not in spoken and stated in said.denied_sums(text)
+    if denied and not spoken:
+        anchor.warnings.add("amount_unsettled", at, "the words deny this amount: not taken, to be read back")
+        return _Amount(None, (), currency)
     if not spoken:
         if said_so.amount is None and said_so.amount_said and said.numbers(said_so.amount_said):
             anchor.warnings.add(
@@ -194,7 +199,7 @@ def _amount(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Amount:
     if stated in spoken and (len(spoken) == 1 or firm or own_words is None):
         return _Amount(stated, (), currency)
     if stated not in spoken:
-        if own_words is None and stated in said.numbers(said_so.quote or ""):
+        if own_words is None and not denied and stated in said.numbers(said_so.quote or ""):
             return _Amount(stated, (), currency)
         if own_words is None:
             anchor.warnings.add("number_not_in_quote", at, "the amount is not in the borrower's words")
@@ -238,6 +243,10 @@ def _due_date(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Date:
         days = _dates(said_so.due_date_said or "", anchor) if said_so.due_date is None else ()
         if days and max(days) < anchor.day:
             anchor.warnings.add("due_date_withheld", f"{at}_said", "the words name a day before the conversation")
+        text = said_so.due_date_said or said_so.quote or ""
+        if stated in said.denied_days(text, anchor.ended_at, anchor.zone):
+            anchor.warnings.add("due_date_contradicts", at, "the words deny this day: not taken, to be read back")
+            return _Date(None, ())
         return _Date(stated, ())
     if words.impossible:
         code = "due_date_contradicts" if stated else "due_date_ambiguous"

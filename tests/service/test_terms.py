@@ -157,6 +157,24 @@ def test_a_day_that_contradicts_the_words_is_unsettled() -> None:
     assert "due_date_contradicts" in codes
 
 
+def test_a_figure_that_the_words_deny_is_not_taken() -> None:
+    terms, codes = settled({"amount": 5000, "due_date": "2026-02-25", "quote": "25 ko 5000 nahi de paunga"})
+    assert terms.promise
+    assert (terms.promise.amount, terms.promise.amount_candidates) == (None, ())
+    assert (terms.promise.due_date, terms.promise.due_date_candidates) == (None, ())
+    assert codes == {"amount_unsettled": "commitment.amount", "due_date_contradicts": "commitment.due_date"}
+
+
+def test_a_figure_that_the_words_replace_is_unsettled() -> None:
+    terms, _ = settled(
+        {"amount": 5000, "due_date": "2026-02-25", "quote": "25 ko nahi, 27 ko, aur 5000 nahi 4000 dunga"}
+    )
+    assert terms.promise
+    assert (terms.promise.amount, terms.promise.amount_candidates) == (None, (4000, 5000))
+    assert terms.promise.due_date is None
+    assert terms.promise.due_date_candidates == (date(2026, 2, 25), date(2026, 2, 27))
+
+
 def test_an_implausible_figure_gives_way_to_the_words() -> None:
     terms, codes = settled({"amount": -1, "amount_said": "5k", "due_date": "2020-01-01", "due_date_said": "30th"})
     assert terms.promise
