@@ -28,6 +28,7 @@ from channels import CHANNELS
 from service.database import DatabaseUnavailable, Store
 from service.metrics.resumes import AT_ONCE, Measures, crossed
 from service.prepared import Prepared
+from service.records.board import CROSSED
 from service.resume import COLD
 from service.tables import Resume, table_of
 from statemachine.floor import Refusal
@@ -217,6 +218,9 @@ class Filter:
     """Only those that were granted what was proposed."""
     degraded: bool = False
     """Only those that were answered without the memory."""
+    crossed: bool = False
+    """Only those that went on from another channel."""
+    since: datetime | None = None
 
 
 def page(
@@ -241,6 +245,10 @@ def page(
         where.append(RESUME.c.source == literal_column("'classifier'"))
     if wanted.degraded:
         where.append(RESUME.c.degraded == true())
+    if wanted.crossed:
+        where.append(CROSSED)
+    if wanted.since is not None:
+        where.append(RESUME.c.at >= wanted.since)
     if wanted.differs is not None:
         where.append(_DIFFERS if wanted.differs else and_(_SHADOW, not_(_DIFFERS)))
     if before is not None:

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry
-from sqlalchemy import Connection, exists, func, literal_column, select
+from sqlalchemy import Connection, func, select
 
 from channels import CHANNELS
 from service.metrics import Counter
 from service.metrics.agents import Agents
-from service.tables import SUMMARY, Journal, Resume, table_of
+from service.records.board import ELSEWHERE
+from service.tables import Resume, table_of
 
 if TYPE_CHECKING:
     from service.resumes import Entered, Kept
 
 AT_ONCE: Final = 500
 """Answers looked at in one query."""
-_JOURNAL: Final = table_of(Journal)
 _RESUME: Final = table_of(Resume)
 
 
@@ -85,20 +85,11 @@ class Measures:
 
 def crossed(conn: Connection, answers: Sequence[Kept]) -> list[tuple[str, int]]:
     """By channel, of answers of any tenants, those that handed out what had been said on another channel before."""
-    elsewhere = exists(
-        select(literal_column("1")).where(
-            _JOURNAL.c.tenant == _RESUME.c.tenant,
-            _JOURNAL.c.borrower_id == _RESUME.c.borrower_id,
-            _JOURNAL.c.type == literal_column(f"'{SUMMARY}'"),
-            _JOURNAL.c.channel != _RESUME.c.channel,
-            _JOURNAL.c.effective_at <= _RESUME.c.at,
-        )
-    )
     found = Tally[str]()
     for tenant in {answer.tenant for answer in answers}:
         own = [answer.resume_id for answer in answers if answer.tenant == tenant]
         its = (_RESUME.c.tenant == tenant, _RESUME.c.resume_id.in_(own))
-        wanted = select(_RESUME.c.channel, func.count()).where(*its, elsewhere).group_by(_RESUME.c.channel)
+        wanted = select(_RESUME.c.channel, func.count()).where(*its, ELSEWHERE).group_by(_RESUME.c.channel)
         for channel, count in conn.execute(wanted):
             found[channel] += count
     return sorted(found.items())

@@ -13,7 +13,7 @@ from service import records
 from service.pages.drawing import Page
 from service.pages.overview import today
 from service.pages.page import Visit, page, pages
-from service.pages.queries import OfConversations, OfPage, listed
+from service.pages.queries import OfCallbacks, OfConversations, listed
 from service.pages.tables import csv_of, wants_csv
 from service.records import board
 
@@ -27,24 +27,26 @@ class Callbacks(Page):
     template: ClassVar[str] = "callbacks.html.j2"
     items: tuple[dict[str, Any], ...]
     next_cursor: str | None
+    filters: dict[str, Any]
 
 
 @page(router, "GET", "/ops/callbacks")
 async def callbacks(visit: Visit) -> Response:
-    wanted, now = visit.query(OfPage), visit.parts.clock()
+    wanted, now = visit.query(OfCallbacks), visit.parts.clock()
+    end = today(visit).end if wanted.today else None
 
     def look(conn: Connection) -> records.Page:
-        return board.callbacks_page(conn, visit.tenant, now, wanted.limit, wanted.cursor)
+        return board.callbacks_page(conn, visit.tenant, now, wanted.limit, wanted.cursor, end)
 
     found = await listed(visit, look)
     if wants_csv(visit):
         return csv_of("callbacks", ("borrower_id", "at", "ends_at", "channel", "conversation_id"), found.items)
-    return visit.show(Callbacks(tuple(found.items), found.next_cursor))
+    return visit.show(Callbacks(tuple(found.items), found.next_cursor, wanted.filters()))
 
 
 @dataclass(frozen=True)
 class Conversations(Page):
-    """Conversations whose report came today, newest first."""
+    """Conversations of which a report came today, each by the last of these, newest first."""
 
     template: ClassVar[str] = "conversations.html.j2"
     items: tuple[dict[str, Any], ...]

@@ -10,17 +10,24 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from service.errors import NotFound
+from service.hooks.refused import Refused, refused
 from service.intake.log import LogChanged, LogUnavailable
 from service.pages.drawing import Page
 from service.pages.overview import today
 from service.pages.page import Visit, page, pages
+from service.pages.queries import OfBodies, listed
+from service.pages.tables import csv_of, wants_csv
+from service.records import Page as Found
 from service.records import machinery
 from service.records.machinery import ModelHour, OfHook, Partition
 from service.records.standing import Behind, table_lag
+from service.records.vendor_bodies import bodies_page
 
 router = pages()
 
 MODEL_MINUTES = 60
+NAME_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -80,25 +87,82 @@ async def system(visit: Visit) -> Response:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address of a vendor. `name` stands for it in a link: its own id is a secret that lets anybody post."""
+
+    name: str
+    hook: OfHook
+    refused: Refused | None
+    aside: Mapping[str, int]
+
+
 @dataclass(frozen=True)
 class Hooks(Page):
     """Each address of a vendor, and what came through it today."""
 
     template: ClassVar[str] = "hooks.html.j2"
-    hooks: tuple[OfHook, ...]
-    aside: Mapping[str, Mapping[str, int]]
+    addresses: tuple[Address, ...]
     since: datetime
 
 
 @page(router, "GET", "/ops/hooks")
 async def hooks(visit: Visit) -> Response:
+    return visit.show(Hooks(await _addresses(visit), today(visit).start))
+
+
+async def _addresses(visit: Visit) -> tuple[Address, ...]:
     day, tenant = today(visit), visit.tenant
+    await visit.parts.hook_refusals.write(at_once=True)
 
-    def look(conn: Connection) -> tuple[tuple[OfHook, ...], dict[str, dict[str, int]]]:
-        return machinery.hooks(conn, tenant, day.start), machinery.set_aside_of_vendors(conn, tenant, day.start)
+    def look(conn: Connection) -> tuple[Address, ...]:
+        aside = machinery.set_aside_of_vendors(conn, tenant, day.start)
+        refusals = refused(conn, tenant, day.start)
+        return tuple(
+            Address(
+                visit.parts.keyed_hash(one.hook_id, "ops hook")[:NAME_DIGITS],
+                one,
+                refusals.get(one.hook_id),
+                aside.get(one.vendor, {}),
+            )
+            for one in machinery.hooks(conn, tenant, day.start)
+        )
 
-    async def counted() -> tuple[tuple[OfHook, ...], dict[str, dict[str, int]]]:
+    async def counted() -> tuple[Address, ...]:
         return await visit.parts.database.read_slow(look)
 
-    found, aside = await visit.parts.counts.of(f"hooks {tenant}", counted)
-    return visit.show(Hooks(found, aside, day.start))
+    found: tuple[Address, ...] = await visit.parts.counts.of(f"hooks {tenant}", counted)
+    return found
+
+
+@dataclass(frozen=True)
+class OneHook(Page):
+    """What came through one address today, body by body; of what was refused nothing is kept but how often and why."""
+
+    template: ClassVar[str] = "hook.html.j2"
+    address: Address
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+    show: str
+    since: datetime
+
+
+@page(router, "GET", "/ops/hooks/{name}")
+async def hook(visit: Visit) -> Response:
+    wanted, day = visit.query(OfBodies), today(visit)
+    address = next((one for one in await _addresses(visit) if one.name == visit.path("name")), None)
+    if address is None:
+        raise NotFound
+    hook_id = address.hook.hook_id
+
+    def look(conn: Connection) -> Found:
+        return bodies_page(conn, visit.tenant, hook_id, wanted.show, day.start, wanted.limit, wanted.cursor)
+
+    found = await listed(visit, look)
+    if wants_csv(visit):
+        rows = [
+            {**one, "borrowers": sorted({told["borrower_id"] for told in one["told"] if told["borrower_id"]})}
+            for one in found.items
+        ]
+        return csv_of("hook", ("received_at", "id", "is_done", "tries", "borrowers"), rows)
+    return visit.show(OneHook(address, tuple(found.items), found.next_cursor, wanted.show, day.start))

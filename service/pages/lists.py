@@ -125,6 +125,8 @@ class PastResumes(Page):
     refusals: dict[str, int]
     total: int
     as_proposed: int
+    degraded: int
+    crossed: int
     ignored: int
 
 
@@ -140,6 +142,8 @@ async def past_resumes(visit: Visit) -> Response:
         agent=wanted.agent,
         as_proposed=wanted.as_proposed is True,
         degraded=wanted.degraded is True,
+        crossed=wanted.crossed is True,
+        since=day.start if wanted.today else None,
     )
     await visit.parts.resumes.flush()
 
@@ -154,15 +158,16 @@ async def past_resumes(visit: Visit) -> Response:
         rows = [item | {"refusals": [refusal["rule"] for refusal in item["refusals"]]} for item in found.items]
         return csv_of("resumes", RESUME_COLUMNS, rows)
 
-    async def counted() -> tuple[dict[str, Any], int]:
+    async def counted() -> tuple[dict[str, Any], int, int]:
         return await visit.parts.database.read_slow(
             lambda conn: (
                 resumes.counted(conn, tenant, day.start, day.end),
                 resumes.ignored(conn, tenant, day.start, day.end),
+                board.crossed(conn, tenant, day.start, day.end),
             )
         )
 
-    told, ignored = await visit.parts.counts.of(f"resumes {tenant}", counted)
+    told, ignored, crossed = await visit.parts.counts.of(f"resumes {tenant}", counted)
     return visit.show(
         PastResumes(
             items=tuple(found.items),
@@ -172,6 +177,8 @@ async def past_resumes(visit: Visit) -> Response:
             refusals=told["refusals"],
             total=told["total"],
             as_proposed=told["as_proposed"],
+            degraded=told["degraded"],
+            crossed=crossed,
             ignored=ignored,
         )
     )
@@ -195,7 +202,7 @@ async def set_aside(visit: Visit) -> Response:
     wanted = visit.query(OfSetAside)
 
     def look(conn: Connection) -> records.Page:
-        return records.set_aside(conn, visit.tenant, wanted.status, wanted.limit, wanted.cursor)
+        return records.set_aside(conn, visit.tenant, wanted.status, wanted.limit, wanted.cursor, vendor=wanted.vendor)
 
     found = await listed(visit, look)
     if wants_csv(visit):

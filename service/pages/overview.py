@@ -142,8 +142,8 @@ def _drawn(counted: dict[str, Any], elsewhere: int, age: float) -> Overview:
         as_proposed=told["as_proposed"],
         crossed=counted["crossed"],
         degraded=told["degraded"],
-        fallbacks=_bars(told["fallbacks"], "/ops/resumes", "fallback"),
-        refusals=_bars(told["refusals"], "/ops/resumes", "rule"),
+        fallbacks=_bars(told["fallbacks"], "/ops/resumes", "fallback", today="true"),
+        refusals=_bars(told["refusals"], "/ops/resumes", "rule", today="true"),
         unmerged=unmerged + elsewhere,
         oldest_seconds=max(oldest, age),
         counted_at=counted["at"],
@@ -158,17 +158,17 @@ def _questions(counted: dict[str, Any]) -> tuple[Question, ...]:
             "Broken or overdue since yesterday", broken + overdue, "/ops/promises?show=broken", "No promise was broken",
             f"{overdue} past their day, {broken} told by the ledger",
         ),
-        Question("Callbacks asked for, today", counted["callbacks"], "/ops/callbacks", "Nobody asked to be called"),
+        Question("Callbacks asked for, today", counted["callbacks"], "/ops/callbacks?today=true", "Nobody asked to be called"),
         Question("Calls without a report", counted["missing"], "/ops/missing-reports", "Every call was reported"),
-        Question("Resumes ignored today", counted["ignored"], "/ops/resumes?ignored=true", "Every start was used"),
+        Question("Resumes ignored today", counted["ignored"], "/ops/resumes?today=true&ignored=true", "Every start was used"),
         Question("Set aside", counted["aside"], "/ops/set-aside?status=open", "Nothing is set aside"),
         Question("Chats waiting for a summary", counted["waiting"], "/ops/chats", "No chat waits"),
     )  # fmt: skip
 
 
-def _bars(counts: dict[str, int], path: str, by: str) -> tuple[Bar, ...]:
+def _bars(counts: dict[str, int], path: str, by: str, **also: str) -> tuple[Bar, ...]:
     most = max(counts.values(), default=0)
     return tuple(
-        Bar(name, count, path + query({by: name}), round(FUNNEL_WIDTH * count / most) if most else 0)
+        Bar(name, count, path + query({**also, by: name}), round(FUNNEL_WIDTH * count / most) if most else 0)
         for name, count in counts.items()
     )

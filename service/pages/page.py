@@ -57,6 +57,7 @@ ROOMS: Final = (
     ("/ops/promises", "Promises"),
     ("/ops/callbacks", "Callbacks"),
     ("/ops/conversations", "Conversations"),
+    ("/ops/deliveries", "Deliveries"),
     ("/ops/resumes", "Resumes"),
     ("/ops/set-aside", "Set aside"),
     ("/ops/missing-reports", "Missing reports"),

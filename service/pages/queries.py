@@ -13,6 +13,7 @@ from service import records
 from service.calls import Parameters
 from service.errors import FieldError, InvalidBody, Unreadable
 from service.pages.page import Visit
+from service.records import vendor_bodies
 from statemachine.conclusions import STAGES
 from statemachine.ladder import RUNGS
 from statemachine.record import UnreadableRecord
@@ -72,6 +73,10 @@ class OfPromises(OfPage):
 
 
 class OfResumes(OfPage):
+    """`today`: only those of this day, as the counts are."""
+
+    today: Yes | None = None
+    crossed: Yes | None = None
     borrower_id: Id | None = None
     channel: Channel | None = None
     agent: Name | None = None
@@ -84,14 +89,27 @@ class OfResumes(OfPage):
 
 class OfSetAside(OfPage):
     status: Annotated[str, one_of("open", "merged", "refused")] | None = None
+    vendor: Name | None = None
+
+
+class OfBodies(OfPage):
+    show: Annotated[str, one_of(*vendor_bodies.SHOWN)] = "all"
 
 
 class OfConversations(OfPage):
     channel: Channel | None = None
 
 
+class OfDeliveries(OfPage):
+    show: Annotated[str, one_of("merged", "events", "repeats", "conflicts")] = "merged"
+
+
 class OfCorrections(OfPage):
     status: Annotated[str, one_of("pending", "done")] | None = None
+
+
+class OfCallbacks(OfPage):
+    today: Yes | None = None
 
 
 class OfAudit(OfPage):

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from service.pages import (
     actions,
     agents,
+    arrivals,
     borrower,
     borrowers,
     day,
@@ -23,5 +24,19 @@ from service.pages import (
 
 ROUTERS: Final[tuple[APIRouter, ...]] = tuple(
     noun.router
-    for noun in (signing, overview, borrowers, borrower, actions, privacy, lists, day, agents, health, judging, rollout)
+    for noun in (
+        signing,
+        overview,
+        borrowers,
+        borrower,
+        actions,
+        privacy,
+        lists,
+        arrivals,
+        day,
+        agents,
+        health,
+        judging,
+        rollout,
+    )
 )

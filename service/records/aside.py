@@ -105,11 +105,22 @@ def set_aside_conflict(
     )
 
 
-def set_aside(connection: Connection, tenant: str, status: str | None, limit: int, cursor: str | None) -> Page:
-    """What was set aside, newest first (API 12), of one status or of all. Raises `BadCursor`."""
+def set_aside(
+    connection: Connection,
+    tenant: str,
+    status: str | None,
+    limit: int,
+    cursor: str | None,
+    *,
+    vendor: str | None = None,
+) -> Page:
+    """What was set aside, newest first (API 12), of one status or of all, of one vendor's hooks or all that came. Raises
+    `BadCursor`."""
     where = [SET_ASIDE.c.tenant == tenant]
     if status is not None:
         where.append(SET_ASIDE.c.status == status)
+    if vendor is not None:
+        where.append(SET_ASIDE.c.vendor == vendor)
     if cursor is not None:
         where.append(SET_ASIDE.c.id < place_in(cursor, int)[0])
     columns = [SET_ASIDE.c[name] for name in _SHOWN]

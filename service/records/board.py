@@ -55,14 +55,23 @@ def conversations_page(
     limit: int,
     cursor: str | None,
 ) -> Page:
-    """They, each report that arrived, newest first: `received_at event_id borrower_id channel conversation_id revision
-    effective_at`. Raises `BadCursor`."""
+    """They, each by the last of its reports that arrived, newest first: `received_at event_id borrower_id channel
+    conversation_id revision effective_at`. Raises `BadCursor`."""
+    later = JOURNAL.alias("later")
+    its = ("tenant", "borrower_id", "channel", "conversation_id")
+    is_later = tuple_(later.c.received_at, later.c.event_id) > tuple_(JOURNAL.c.received_at, JOURNAL.c.event_id)
+    same = [later.c[name] == JOURNAL.c[name] for name in its]
+    is_summary = later.c.type == literal_column(f"'{SUMMARY}'")
+    reported_again = exists(
+        select(literal_column("1")).select_from(later).where(*same, is_summary, is_later, later.c.received_at < end)
+    )
     order = (JOURNAL.c.received_at, JOURNAL.c.event_id)
     where = [
         JOURNAL.c.tenant == tenant,
         JOURNAL.c.received_at >= start,
         JOURNAL.c.received_at < end,
         JOURNAL.c.type == SUMMARY,
+        ~reported_again,
     ]
     if channel is not None:
         where.append(JOURNAL.c.channel == channel)
@@ -75,25 +84,26 @@ def conversations_page(
     return page_of(items, limit, lambda i: (i["received_at"].isoformat(), i["event_id"]))
 
 
+ELSEWHERE: ColumnElement[bool] = exists(
+    select(literal_column("1")).where(
+        JOURNAL.c.tenant == RESUME.c.tenant,
+        JOURNAL.c.borrower_id == RESUME.c.borrower_id,
+        JOURNAL.c.type == literal_column(f"'{SUMMARY}'"),
+        JOURNAL.c.channel != RESUME.c.channel,
+        JOURNAL.c.effective_at <= RESUME.c.at,
+    )
+)
+"""Of a resume: that something had been said on another channel before."""
+CROSSED: ColumnElement[bool] = and_(
+    RESUME.c.mode == literal_column("'enabled'"), RESUME.c.source != literal_column("'cold_start'"), ELSEWHERE
+)
+"""Of a resume: that it handed that out, which is the point of it all."""
+
+
 def crossed(connection: Connection, tenant: str, start: datetime, end: datetime) -> int:
-    """Resumes that handed out what had been said on another channel before: the point of it all."""
-    elsewhere = exists(
-        select(literal_column("1")).where(
-            JOURNAL.c.tenant == RESUME.c.tenant,
-            JOURNAL.c.borrower_id == RESUME.c.borrower_id,
-            JOURNAL.c.type == literal_column(f"'{SUMMARY}'"),
-            JOURNAL.c.channel != RESUME.c.channel,
-            JOURNAL.c.effective_at <= RESUME.c.at,
-        )
-    )
-    where = (
-        RESUME.c.tenant == tenant,
-        RESUME.c.at >= start,
-        RESUME.c.at < end,
-        RESUME.c.mode == "enabled",
-        RESUME.c.source != "cold_start",
-    )
-    return int(connection.execute(select(func.count()).where(*where, elsewhere)).scalar_one())
+    """How many resumes went on from another channel."""
+    where = (RESUME.c.tenant == tenant, RESUME.c.at >= start, RESUME.c.at < end, CROSSED)
+    return int(connection.execute(select(func.count()).select_from(RESUME).where(*where)).scalar_one())
 
 
 # -- promises --------------------------------------------------------------------------------------------------------------
@@ -191,10 +201,15 @@ def callbacks(connection: Connection, tenant: str, now: datetime, end: datetime)
     return int(connection.execute(select(func.count()).select_from(CALLBACK).where(*where)).scalar_one())
 
 
-def callbacks_page(connection: Connection, tenant: str, now: datetime, limit: int, cursor: str | None) -> Page:
-    """They, the next first: `borrower_id at ends_at channel conversation_id`. Raises `BadCursor`."""
+def callbacks_page(
+    connection: Connection, tenant: str, now: datetime, limit: int, cursor: str | None, end: datetime | None = None
+) -> Page:
+    """They, the next first, until `end` if there is one: `borrower_id at ends_at channel conversation_id`. Raises
+    `BadCursor`."""
     order = (CALLBACK.c.ends_at, CALLBACK.c.borrower_id)
     where = [CALLBACK.c.tenant == tenant, CALLBACK.c.ends_at > now]
+    if end is not None:
+        where.append(func.coalesce(CALLBACK.c.at, now) < end)
     if cursor is not None:
         at, borrower_id = place_in(cursor, str, str)
         where.append(tuple_(*order) > tuple_(instant_in(at), borrower_id))

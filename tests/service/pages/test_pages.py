@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+from html import unescape
 
 import pytest
 
 from service.pages.drawing import hide, mask, money
 from service.pages.tables import cell
 from tests.service.api import Api
-from tests.service.pages.conftest import Enter
+from tests.service.hooks.posting import Posting
+from tests.service.pages.conftest import Browser, Enter
 from tests.service.pages.test_signing import PLACES
 
 
@@ -35,6 +38,11 @@ async def test_the_morning_is_asked_in_its_order(staged: Api, enter: Enter) -> N
     ]
 
 
+async def rows_behind(browser: Browser, path: str) -> int:
+    """How many rows the list at this address has."""
+    return (await browser.get(path)).partition("<tbody>")[2].count("<tr>")
+
+
 async def test_five_deliveries_are_one_conversation(house: Api, enter: Enter) -> None:
     """AC-73."""
     told = {"channel": "voice", "conversation_id": "k-1", "ended_at": house.ago(hours=1), "borrower_id": "B-1"}
@@ -48,21 +56,27 @@ async def test_five_deliveries_are_one_conversation(house: Api, enter: Enter) ->
         await house.post("/v1/events", happened)
     async with enter() as browser:
         page = words_of(await browser.get("/ops"))
-    assert "1 conversations, 1 events" in page.replace(" ,", ",")
-    assert "8 deliveries, 6 repeats" in page
+        assert "1 conversations, 1 events" in page.replace(" ,", ",")
+        assert "8 deliveries, 6 repeats" in page.replace(" ,", ",")
+        page = words_of(await browser.get("/ops/deliveries"))
+        assert "8 came in: 2 merged, 6 that were here already, 0 in conflict with what was, 0 set aside" in page
+        assert await rows_behind(browser, "/ops/deliveries?show=merged") == 2
+        assert await rows_behind(browser, "/ops/deliveries?show=events") == 1
+        assert await rows_behind(browser, "/ops/deliveries?show=repeats") == 6
+        assert await rows_behind(browser, "/ops/conversations") == 1
 
 
 async def test_fallbacks_and_refusals_are_counted_and_lead_to_their_cases(staged: Api, enter: Enter) -> None:
     """AC-74."""
     async with enter() as browser:
         page = await browser.get("/ops")
-        links = re.findall(r'href="(/ops/resumes\?[^"]+)".*?<span class="bar-count">(\d+)', page, re.DOTALL)
-        assert ("/ops/resumes?rule=unknown_state", "1") in links
-        as_proposed = re.search(r'href="(/ops/resumes\?as_proposed=true)">(\d+)', page)
-        assert as_proposed is not None
-        for link, count in (*links, as_proposed.groups()):
-            rows = (await browser.get(link)).split("<tbody>")[1].count("<tr>")
-            assert rows == int(count), link
+        bar = r'href="(/ops/resumes\?[^"]+)"><span class="bar-name">.*?<span class="bar-count">(\d+)'
+        links = re.findall(bar, page, re.DOTALL)
+        assert ("/ops/resumes?today=true&amp;rule=unknown_state", "1") in links
+        links += re.findall(r'href="(/ops/resumes\?today=true[^"]+)">(?:<b[^>]*>)?(\d+)', page)
+        assert {"as_proposed", "crossed"} <= {link.rpartition("=true")[0].rpartition("amp;")[2] for link, _ in links}
+        for link, count in links:
+            assert await rows_behind(browser, unescape(link)) == int(count), link
 
 
 async def test_an_ignored_start_is_listed_with_its_channel_and_agent(staged: Api, enter: Enter) -> None:
@@ -250,3 +264,28 @@ async def test_an_outage_never_looks_like_an_empty_list(staged: Api, enter: Ente
             page = await browser.get(path, 503)
             assert "not an empty list" in page
             assert browser.last.headers["retry-after"]
+
+
+async def test_what_came_through_a_hook_is_listed_and_a_refused_signature_is_shown(house: Api, enter: Enter) -> None:
+    posting = Posting(house)
+    hook = await posting.hook("voice", "vapi")
+    report = {"message": {"type": "status-update", "status": "ended"}}
+    body = json.dumps(report).encode()
+    assert (await posting.raw(hook, body)).status == 200
+    for _ in range(3):
+        refused = await posting.raw(hook, body, headers={"x-vapi-signature": "forged"})
+        assert refused.status == 401
+    async with enter() as browser:
+        page = await browser.get("/ops/hooks")
+        assert hook.hook_id not in page, "whoever reads it could post"
+        row = re.search(r'href="(/ops/hooks/\w+)"', page)
+        assert row is not None
+        assert await rows_behind(browser, row[1]) == 1
+        page = words_of(browser.last.text)
+        assert "3 refused for the signature" in page
+        assert "nothing new" in page
+        assert await rows_behind(browser, f"{row[1]}?show=told") == 0
+        assert await rows_behind(browser, f"{row[1]}?show=repeats") == 1
+        await browser.get("/ops/hooks/nothing", 404)
+        async with enter(tenant="globex") as other:
+            await other.get(row[1], 404)

@@ -14,7 +14,8 @@ from tests.service.embedded import TENANT
 from tests.service.pages.conftest import Enter
 
 PLACES = (
-    "/ops", "/ops/borrowers", "/ops/borrowers/B-101", "/ops/promises", "/ops/callbacks", "/ops/conversations", "/ops/resumes",
+    "/ops", "/ops/borrowers", "/ops/borrowers/B-101", "/ops/promises", "/ops/callbacks", "/ops/conversations",
+    "/ops/deliveries", "/ops/resumes",
     "/ops/set-aside", "/ops/missing-reports", "/ops/chats", "/ops/shadow", "/ops/rollout",
     "/ops/corrections", "/ops/hooks", "/ops/system",
     "/ops/audit",
