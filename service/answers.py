@@ -1,4 +1,4 @@
-"""The shapes of answers as the document of the calls tells them, so that a client can be generated from it (API 1, 6, 7, 8).
+"""The shapes of answers as the document of the calls tells them, so that a client can be generated from it (API 1, 6 to 10).
 
 They are told and not used to answer: what goes out is put together where it is known, and tests compare it with what is told
 here. A call that is not in the table answers an object of which the contract says more than a schema could.
@@ -193,6 +193,91 @@ class SourceTold(_Told):
     stale_decisions: int
 
 
+class Found(_Told):
+    """`kind`: fact, conversation or decision; `status` of a decision."""
+
+    kind: str
+    id: str
+    text: str
+    at: datetime
+    channel: str | None
+    volatility: str
+    status: str | None
+    score: float
+
+
+class Recalled(_Told):
+    items: list[Found]
+    next_cursor: str | None
+
+
+class FoundOfAll(Found):
+    borrower_id: str
+
+
+class Searched(_Told):
+    items: list[FoundOfAll]
+    next_cursor: str | None
+
+
+class ContextBlock(_Told):
+    """`age_s`: whole seconds since it was observed. `fresh`: it may be repeated as it stands."""
+
+    kind: str
+    source: str
+    subject: str | None
+    turn_id: str | None
+    observed_at: datetime | None
+    text: str
+    volatility: str
+    writer: str
+    age_s: int | None
+    fresh: bool
+    tokens: int
+
+
+class ContextDropped(_Told):
+    source: str
+    subject: str | None
+    turn_id: str | None
+    reason: str
+
+
+class ContextTold(_Told):
+    """`record_version` is null where nothing of the memory is handed out, or it could not be read (`degraded`)."""
+
+    blocks: list[ContextBlock]
+    dropped: list[ContextDropped]
+    text: str
+    record_version: int | None
+    as_of: datetime
+    degraded: bool
+    degraded_reason: str | None
+
+
+class Removed(_Told):
+    facts: int
+    texts_cleaned: int
+    texts_removed: int
+
+
+class KeptBack(_Told):
+    what: str
+    count: int
+    why: str
+
+
+class Receipt(_Told):
+    """`log_clear_after`: until when a copy may still stand in the log."""
+
+    status: str
+    receipt_id: str
+    at: datetime
+    removed: Removed
+    kept: list[KeptBack]
+    log_clear_after: datetime
+
+
 ANSWERS: Final[Mapping[str, tuple[type[BaseModel], tuple[int, ...]]]] = MappingProxyType(
     {
         "post_summary": (Written, (200, 202)),
@@ -208,6 +293,10 @@ ANSWERS: Final[Mapping[str, tuple[type[BaseModel], tuple[int, ...]]]] = MappingP
         "check_decision": (DecisionTold, (200,)),
         "get_decisions": (DecisionsTold, (200,)),
         "report_source": (SourceTold, (200,)),
+        "recall": (Recalled, (200,)),
+        "search": (Searched, (200,)),
+        "context": (ContextTold, (200,)),
+        "forget": (Receipt, (200,)),
     }
 )
 """By operation id: what is answered, and with which statuses."""

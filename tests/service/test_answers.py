@@ -63,10 +63,10 @@ async def test_every_answer_that_has_a_shape_has_the_one_that_is_told(service: A
         ("get_flags", await service.get("/v1/borrowers/B-nobody/flags")),
         ("post_event", await service.event("reminder.sent", borrower, purpose="none")),
     ]
-    answers += await _decided(service, borrower)
+    answers += [*(await _decided(service, borrower)), *(await _remembered(service, borrower))]
     assert {operation for operation, _ in answers} == set(ANSWERS)
-    decided = [201, 200, 200, 200, 409, 200]
-    assert [answer.status for _, answer in answers] == [200] * 9 + [201, 200, 409, 404, 422, *decided]
+    decided, remembered = [201, 200, 200, 200, 409, 200], [200] * 8
+    assert [answer.status for _, answer in answers] == [200] * 9 + [201, 200, 409, 404, 422, *decided, *remembered]
     for operation, answer in answers:
         Draft202012Validator(schema_of(document, operation, answer.status)).validate(answer.document)
     lacking = {name: value for name, value in answers[3][1].document.items() if name != "state"}
@@ -88,6 +88,27 @@ async def _decided(service: Api, borrower: str) -> list[tuple[str, Answer]]:
         ("check_decision", await service.post("/v1/decisions/D-1/check", {"source_version": "v13"})),
         ("get_decisions", await service.get(f"/v1/borrowers/{borrower}/decisions?purpose=history")),
     ]
+
+
+async def _remembered(service: Api, borrower: str) -> list[tuple[str, Answer]]:
+    """What is found of one and of all, a prompt with and without its memory, and what is forgotten, once and again."""
+    path, asked = f"/v1/borrowers/{borrower}", {"query": "language, waiver, Hindi", "purpose": "history"}
+    reading = {"source": "dues", "turn_id": "t-1", "text": "outstanding 12,400", "observed_at": service.ago(minutes=1)}
+    turn = {"channel": "voice", "turn_id": "t-1", "question": "How much is due?", "readings": [reading, reading]}
+    told = [
+        ("recall", await service.post(f"{path}/recall", asked)),
+        ("recall", await service.post(f"{path}/recall", {"query": "zebra"})),
+        ("search", await service.post("/v1/search", asked)),
+        ("context", await service.post(f"{path}/context", turn)),
+        ("context", await service.post(f"{path}/context", turn | {"readings": []})),
+    ]
+    assert told[0][1]["items"], "else its shape says nothing"
+    assert told[2][1]["items"]
+    assert told[3][1]["dropped"]
+    forget = {"reason": "she asked us to", "term": "Hindi"}
+    receipts = [await service.post(f"{path}/forget", forget | own) for own in ({}, {}, {"term": "zebra"})]
+    assert [receipt["status"] for receipt in receipts] == ["forgotten", "already_forgotten", "nothing_found"]
+    return told + [("forget", receipt) for receipt in receipts]
 
 
 async def test_every_call_with_a_key_tells_its_refusals(service: Api) -> None:

@@ -73,6 +73,31 @@ async def test_an_agent_finds_the_tools_and_reads_what_http_answers(borrower: Bo
             assert lasting(await used(client, tool, borrower_id=borrower.id)) == lasting(borrower.read(what)), tool
 
 
+async def test_a_turns_prompt_and_what_is_recalled_are_those_of_the_calls(borrower: Borrower) -> None:
+    fact = {"kind": "preferred_language", "text": "always Hindi", "confidence": 0.9}
+    borrower.says("voice", confirmed("5000"), facts=[fact])
+    reading = {"source": "dues", "text": "outstanding 12,400", "observed_at": "2026-11-20T10:05:00Z"}
+    turn = {
+        "channel": "whatsapp", "turn_id": "t-2", "question": "kitna baaki hai?",
+        "readings": [reading | {"turn_id": "t-1"}, reading | {"turn_id": "t-2", "text": "outstanding 14,300"}],
+    }  # fmt: skip
+    asked = {"query": "Hindi"}
+    path = f"/v1/borrowers/{borrower.id}"
+    async with agent(borrower.tenant, "read") as client:
+        told = await used(client, "context", borrower_id=borrower.id, **turn)
+        called = borrower.tenant.post(f"{path}/context", turn)
+        assert [(b["kind"], b["source"], b["text"]) for b in told["blocks"]] == [
+            (b["kind"], b["source"], b["text"]) for b in called["blocks"]
+        ]
+        assert ("12,400" in told["text"], "14,300" in told["text"], "5,000" in told["text"]) == (False, True, True)
+        assert [dropped["reason"] for dropped in told["dropped"]] == ["earlier_turn"]
+        found = await used(client, "recall", borrower_id=borrower.id, **asked)
+        assert found == borrower.tenant.post(f"{path}/recall", asked)
+        assert found["items"]
+        wrong = await refused(client, "context", borrower_id=borrower.id, channel="voice", turn_id="t-1")
+        assert {"field": "question", "code": "missing"} in wrong["errors"]
+
+
 async def test_an_agent_takes_a_permit_sends_and_tells_of_it(borrower: Borrower) -> None:
     borrower.opens()
     borrower.says("voice", confirmed("5000"))
