@@ -98,6 +98,7 @@ _SCHEME = re.compile(r"(?:whatsapp|tel):", re.IGNORECASE)
 _UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
 _SPELLING = re.compile(r"\+?[\d\s().\-/]*\d[\d\s().\-/]*")
+_SECOND_NUMBER = re.compile(r"\d{10}\D+\d")  # "9000000101/02" is two numbers, and its digits together are a third
 _NOT_A_DIGIT = re.compile(r"\D")
 _POSSIBLE_TYPES = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE)
 
@@ -138,7 +139,7 @@ def _spelling(value: str) -> tuple[bool, str]:
         text = text[scheme.end() :].lstrip()
     if text.startswith("(+"):
         text = "+(" + text[2:]
-    if not _SPELLING.fullmatch(text):
+    if not _SPELLING.fullmatch(text) or _SECOND_NUMBER.search(text):
         raise InvalidIdentifier("not the spelling of a phone number")
     digits = "".join(str(unicodedata.decimal(digit)) for digit in _NOT_A_DIGIT.sub("", text))
     if text.startswith("+"):
