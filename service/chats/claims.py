@@ -21,11 +21,13 @@ from sqlalchemy import Connection, RowMapping, or_, select, update
 
 from service import records
 from service.chats.rows import CHAT, LINE, due_times
+from service.intake import envelope
 from service.tables import SUMMARY
 
 LINES_READ: Final = 2_000
 """Of one chat, the newest; older ones are in earlier revisions of its summary."""
 PURGED_AT_ONCE: Final = 200
+REVISIONS_READ: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,27 @@ def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, d
     order = journal.c.revision.desc()
     row = conn.execute(select(journal.c.revision, journal.c.effective_at).where(*its).order_by(order).limit(1)).first()
     return (row[0] or 0, row[1]) if row else (0, None)
+
+
+def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[dict[str, Any]]:
+    """The commitments of our own summaries of this conversation, as they were posted, those of the newest revisions."""
+    if not chat.revision:
+        return []
+    journal = records.JOURNAL
+    its = (
+        journal.c.tenant == tenant,
+        journal.c.borrower_id == records.resolve_id(conn, tenant, chat.borrower_id),
+        journal.c.channel == chat.channel,
+        journal.c.conversation_id == chat.conversation_id,
+        journal.c.type == SUMMARY,
+    )
+    rows = conn.execute(select(journal.c.body).where(*its).order_by(journal.c.revision.desc()).limit(REVISIONS_READ))
+    bodies = [envelope.document(body) for (body,) in rows]
+    return [
+        body["commitment"]
+        for body in bodies
+        if body.get("commitment") and (body.get("extra") or {}).get("summarised_by")
+    ]
 
 
 def prepare(conn: Connection, mine: Claimed, prepared: bytes | None, changes: int | None) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +32,7 @@ from channels.chats import Said, modality_of, said_in, within
 from service import records
 from service.chats import claims
 from service.chats.claims import Claimed, Stored
+from service.chats.withdrawn import without_words
 from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
 from service.intake import envelope
@@ -88,6 +89,8 @@ class Look:
     """The highest of this conversation in the journal."""
     covered_until: datetime | None
     """Up to when a summary that is not ours tells it."""
+    told: Sequence[dict[str, Any]]
+    """The commitments that our own summaries of it told."""
 
 
 class Sweeper:
@@ -223,23 +226,24 @@ class Sweeper:
         parts, now = self._parts, self._parts.clock()
         policy = parts.policies.for_tenant(mine.tenant)
 
-        def read(conn: Connection) -> tuple[Stored, str | None, records.Stored | None, int, datetime | None] | None:
+        def read(conn: Connection) -> tuple[records.Stored | None, Look] | None:
             chat = claims.stored(conn, mine.tenant, mine.id)
             if chat is None:
                 return None
             borrower_id = records.resolve_id(conn, mine.tenant, chat.borrower_id)
-            zone = records.time_zone_of(conn, mine.tenant, borrower_id)
-            return (chat, zone, records.stored(conn, mine.tenant, borrower_id), *claims.newest_revision(
-                conn, mine.tenant, chat
-            ))  # fmt: skip
+            zone = records.time_zone_of(conn, mine.tenant, borrower_id) or policy.time_zone
+            revision, until = claims.newest_revision(conn, mine.tenant, chat)
+            theirs = until if revision > chat.revision else None
+            told = claims.told_by_us(conn, mine.tenant, chat)
+            look = Look(chat, zone, None, max(revision, chat.revision), theirs, told)
+            return records.stored(conn, mine.tenant, borrower_id), look
 
         found = await parts.database.read_slow(read)
         if found is None:
             return None
-        chat, zone, record, revision, until = found
+        record, look = found
         memory = parts.reader.known(mine.tenant, record, policy, now) if record is not None else None
-        theirs = until if revision > chat.revision else None
-        return Look(chat, zone or policy.time_zone, memory, max(revision, chat.revision), theirs)
+        return replace(look, memory=memory)
 
     def _said(self, chat: Stored) -> tuple[Said, ...]:
         return said_in(self._parts.chats.opened(body) for body in chat.lines)
@@ -255,9 +259,14 @@ class Sweeper:
             cycle = look.memory.cycle_for(None, policy, now)
             state = look.memory.state
             handed_out = [narrative(state, cycle, now=now).text, previous_step(state, cycle, now=now)]
-        return await self._summariser.summarise(
+        made = await self._summariser.summarise(
             said, CHANNELS[chat.channel], ended_at=_ended_at(chat), zone=look.zone, handed_out=handed_out
         )
+        if made.draft.commitment is not None or look.memory is None or len(chat.lines) >= claims.LINES_READ:
+            return made
+        conversation, named = (chat.channel, chat.conversation_id), json.loads(chat.named)
+        kept = without_words(look.memory.state, conversation, named, look.told, said, _ended_at(chat), look.zone)
+        return replace(made, draft=replace(made.draft, commitment=kept))
 
     async def previews(self, tenant: str | None, most: int) -> AsyncIterator[dict[str, Any]]:
         """What would be posted of each chat that is behind, over or not; nothing is claimed, stored or posted."""

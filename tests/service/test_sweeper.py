@@ -260,6 +260,74 @@ async def test_a_chat_in_which_all_is_revoked_tells_nothing_and_takes_back_what_
     assert (item["revisions"], item["entry"].get("summary"), item["entry"]["turns"]) == (2, None, [])
 
 
+async def everything(service: Api, borrower: str) -> str:
+    """All that any reader is told of the borrower's promise."""
+    reads = ("", "/briefing?channel=voice", "/timeline", "/facts")
+    told = [(await service.get(f"/v1/borrowers/{borrower}{read}")).document for read in reads]
+    return json.dumps([*told, (await service.resume(borrower)).document])
+
+
+@pytest.mark.parametrize("change", [{"deleted": True, "text": "-"}, {"replaces": "m-1", "text": "ok thanks"}])
+async def test_words_that_are_withdrawn_after_they_were_told_are_told_no_more_and_the_promise_stands(
+    service: Api, change: dict[str, Any]
+) -> None:
+    one = sweeper(service)
+    due = service.day(9)
+    await line(service, "B-1", f"I will pay 4321 on {due}, my salary comes then", message_id="m-1")
+    await settled(service)
+    await one.sweep()
+    assert "salary" in await everything(service, "B-1")
+    for minutes, more in ((50, change), (40, {"text": "thank you, bye"})):
+        message = {"message_id": "m-1" if "deleted" in more else service.name("m")}
+        await line(service, "B-1", minutes=minutes, **{**message, **more})
+        await settled(service)
+        await one.sweep()
+        assert "salary" not in await everything(service, "B-1")
+        said = (await service.get("/v1/borrowers/B-1")).document
+        assert (said["commitment"]["status"], said["commitment"]["amount"], said["commitment"]["due_date"]) == (
+            "proposed", "4321.00", due,
+        )  # fmt: skip
+        assert (said["counter_proposals"], said["history"]) == ([], [])
+    (item,) = await told(service, "B-1")
+    assert item["revisions"] == 3
+
+
+async def test_withdrawn_words_begin_no_promise_anew_once_it_was_broken_or_its_cycle_is_over(service: Api) -> None:
+    one = sweeper(service)
+    for borrower in ("B-1", "B-2"):
+        due = {"loan_id": f"L-{borrower}", "amount_due": "12500", "currency": "INR", "due_date": service.day(2)}
+        await service.event("cycle.opened", borrower, hours=50, cycle_id="one", **due)
+        words = {"message_id": "m-1", "conversation_id": f"c-{borrower}"}
+        await line(service, borrower, f"I will pay 4321 on {service.day(9)}", minutes=60, **words)
+        await settled(service)
+        await one.sweep()
+        assert (await service.get(f"/v1/borrowers/{borrower}"))["commitment"] is not None
+    await service.event("promise.broken", "B-1", hours=0.8, loan_id="L-B-1", due_date=service.day(9))
+    opened = {"loan_id": "L-B-2", "cycle_id": "two", "amount_due": "9", "currency": "INR", "due_date": service.day(30)}
+    await service.event("cycle.opened", "B-2", hours=0.8, **opened)
+    for borrower in ("B-1", "B-2"):
+        await line(service, borrower, "-", minutes=35, message_id="m-1", conversation_id=f"c-{borrower}", deleted=True)
+        await settled(service)
+        await one.sweep()
+        assert [item["revisions"] for item in await told(service, borrower)] == [2]
+        assert (await service.get(f"/v1/borrowers/{borrower}"))["commitment"] is None
+
+
+async def test_words_of_the_channels_own_summary_are_not_taken_for_withdrawn(service: Api) -> None:
+    """They may stand in turns that are none of our lines."""
+    quote = f"I will pay 4321 on {service.day(9)}"
+    await line(service, "B-1", "hello", minutes=60)
+    commitment = {"quote": quote, "status": "proposed"}
+    own = {"channel": "whatsapp", "conversation_id": "c-1", "commitment": commitment, "hours": 0.9}
+    assert (await service.told("B-1", **own)).status == 200
+    await line(service, "B-1", "one more thing", minutes=35)
+    await settled(service)
+    await sweeper(service).sweep()
+    (item,) = await told(service, "B-1")
+    assert item["revisions"] == 2
+    assert (await service.get("/v1/borrowers/B-1"))["commitment"]["quote"] == quote
+
+
 async def test_a_very_long_chat_keeps_within_a_summary_and_loses_no_promise(service: Api) -> None:
     borrower = "B-1"
     events = [

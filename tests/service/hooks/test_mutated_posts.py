@@ -39,6 +39,7 @@ from tests.service.hooks.posting import ORIGIN, Posting, posting
 from tests.vendors import FORM, samples, signed
 
 BODIES: Final = int(os.environ.get("MUTATED_BODIES", "0")) or often(80)
+SECONDS: Final = 300 + BODIES // 2
 READ_EVERY: Final = 20
 """Posts, before what they stored is read."""
 SIGNED: Final = sorted(key for key, vendor in VENDORS.items() if vendor.needs_secret)
@@ -215,6 +216,7 @@ def _signable(raw: bytes, key: tuple[str, str]) -> bytes:
     return raw.decode("utf-8", "replace").encode() if key in FORMS else raw
 
 
+@pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize("key", SIGNED, ids="-".join)
 def test_a_signed_body_that_was_changed_is_answered_and_loses_nothing(
     key: tuple[str, str], tmp_path: Path, record_property: Callable[[str, Any], None]
