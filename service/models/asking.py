@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from service.written import Written
 
 Failure = Literal["timeout", "unavailable", "unreadable"]
-"""The reasons of API 6: nothing came in time; it cannot be reached, refuses or rests; what came is no answer of its form."""
+"""The reasons of API 6: nothing came in time; it cannot be reached or refuses; what came is no answer of its form."""
 
 
 class ModelFailed(Exception):

@@ -5,7 +5,8 @@
     an hour     a budget of calls in any hour; beyond it the model is `unavailable`
     a rest      after so many failures in a row nobody asks for a while; then one call tries, and the others go on after it
 
-A refusal by one of these is `ModelFailed`, as a failure of the model is, and counts as none of its failures.
+A refusal by one of these is `ModelFailed`, as a failure of the model is, and counts as none of its failures. While it rests the
+reason is that of its last failure: a model that hangs is told as `timeout` however often it has hung (API 6).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from service.models.asking import Message, Model, ModelFailed
+from service.models.asking import Failure, Message, Model, ModelFailed
 from service.models.measured import Asker, Outcome
 
 CALLS_AT_ONCE: Final = 4
@@ -45,6 +46,7 @@ class Guarded:
         self._rest_seconds = rest_seconds
         self._begun: deque[float] = deque()
         self._failed_in_a_row = 0
+        self._last_failure: Failure = "unavailable"
         self._rests_until = 0.0
         self._trying = False
         self._measures = measures
@@ -56,7 +58,7 @@ class Guarded:
         return self._model.name
 
     async def complete(self, messages: Sequence[Message], *, seconds: float, tokens: int) -> str:
-        """As `Model.complete`; `unavailable` at once while it rests or the hour's budget is used up."""
+        """As `Model.complete`; fails at once while it rests, and as `unavailable` once the hour's budget is used up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         tries = self._admitted(loop.time())
@@ -93,7 +95,7 @@ class Guarded:
         if self._failed_in_a_row >= self._failures_allowed:
             if now < self._rests_until or self._trying:
                 self._ended("resting")
-                raise ModelFailed("unavailable", "it rests after failures")
+                raise ModelFailed(self._last_failure, "it rests after failures")
             tries = self._trying = True
         self._begun.append(now)
         return tries
@@ -108,6 +110,7 @@ class Guarded:
         except ModelFailed as failed:
             self.failures += 1
             self._failed_in_a_row += 1
+            self._last_failure = failed.reason
             self._rests_until = loop.time() + self._rest_seconds
             self._ended(failed.reason, loop.time() - began)
             raise

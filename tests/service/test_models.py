@@ -155,6 +155,15 @@ async def test_after_failures_in_a_row_nobody_asks_until_one_call_has_tried() ->
     assert await reason(guarded) == "ok"
 
 
+async def test_a_model_that_rests_is_told_by_how_it_failed() -> None:
+    """API 6: whoever waits for a model that hangs is told `timeout`, also while nobody asks it."""
+    model = Scripted()
+    guarded = Guarded(model, failures=2, rest_seconds=60.0)
+    model.gate.clear()
+    assert [await reason(guarded, seconds=0.01) for _ in range(4)] == ["timeout"] * 4
+    assert model.asked == 2
+
+
 async def test_a_call_that_is_given_up_leaves_its_place_to_others() -> None:
     model = Scripted()
     guarded = Guarded(model, at_once=1, failures=1, rest_seconds=0.0)
