@@ -241,7 +241,7 @@ _MADE_BY: Final = (
     "statemachine/**/*.py",
     "channels/**/*.py",
     "service/gist.py",
-    "service/narrative.py",
+    "service/narrative/*.py",
     "templates/*.j2",
 )
 _BASIS_DIGITS: Final = 16

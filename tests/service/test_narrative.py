@@ -21,6 +21,9 @@ from msgspec.structs import fields, replace
 from channels import CHANNELS
 from service import narrative as module
 from service.narrative import NARRATIVE_CHARACTERS, Narrative, Withheld, narrative, previous_step, said_in_words
+from service.narrative.conversations import CONVERSATIONS_LISTED
+from service.narrative.values import date_in_words, moment_in_words, name
+from service.narrative.wording import STEP, WORDS, templates
 from statemachine.conclusions import Claim, Conversation, Cycle, Hold, KnownFact, OptOut, Promise, StartedConversation
 from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import EVENT_TYPES, Summary
@@ -757,7 +760,7 @@ def test_no_quotation_can_fake_a_line_or_end_itself(forged: str) -> None:
     )
     lines = said.text.split("\n")
     assert [line for line in lines if line.startswith("Promise in force: confirmed")] == []
-    assert "INR 1 by 1 January" not in unquoted(said.text).replace("of " + module._name(forged[:90]), "")
+    assert "INR 1 by 1 January" not in unquoted(said.text).replace("of " + name(forged[:90]), "")
     assert re.search("[\x00-\x09\x0b-\x1f\x7f\u2028\u2029\u202e\U000e0041]", said.text) is None
     assert said.text.count("“") == said.text.count("”")
 
@@ -796,7 +799,7 @@ def test_older_conversations_that_are_not_listed_are_counted() -> None:
     text = briefing(*chats).text
     lines = re.findall("^- .*WhatsApp chat", text, re.M)
     assert f"{30 - len(lines)} earlier conversations are not told here." in text
-    assert len(lines) == module.CONVERSATIONS_LISTED
+    assert len(lines) == CONVERSATIONS_LISTED
 
 
 def test_a_replacement_sign_for_a_broken_character_is_shown_as_it_is() -> None:
@@ -1084,10 +1087,10 @@ def test_whatever_happened_it_fits_repeats_and_tells_only_what_is_known(history:
     zone = ZoneInfo(state.time_zone)
     known = [*values(state), LATER]
     days = {
-        module._date(v.astimezone(zone).date() if isinstance(v, datetime) else v) for v in known if isinstance(v, date)
+        date_in_words(v.astimezone(zone).date() if isinstance(v, datetime) else v) for v in known if isinstance(v, date)
     }
     ended = {
-        (module._moment(c.at, zone), {"voice": "voice call", "whatsapp": "WhatsApp chat"}[c.channel])
+        (moment_in_words(c.at, zone), {"voice": "voice call", "whatsapp": "WhatsApp chat"}[c.channel])
         for c in state.conversations
     }
     for cycle in state.cycles:
@@ -1107,34 +1110,34 @@ def test_whatever_happened_it_fits_repeats_and_tells_only_what_is_known(history:
         if cycle.promise is not None:
             p = cycle.promise
             assert p.amount is None or f"INR {p.amount:,.0f}" in spoken
-            assert p.due_date is None or module._date(p.due_date) in spoken
+            assert p.due_date is None or date_in_words(p.due_date) in spoken
 
 
 # -- templates ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("template", "table"), [("narrative", "_WORDS"), ("previous_step", "_STEP")])
+@pytest.mark.parametrize(("template", "table"), [("narrative", "WORDS"), ("previous_step", "STEP")])
 def test_the_words_a_template_offers_are_those_that_are_used(template: str, table: str) -> None:
-    source = Path(module.__file__).read_text()
+    source = "".join(file.read_text() for file in Path(module.__file__).parent.glob("*.py"))
     words = (module.TEMPLATES / f"{template}.txt.j2").read_text()
     macros = set(re.findall(r"macro (\w+)\(", words))
     within = set(re.findall(r"\b(\w+)\(", re.sub(r"macro \w+\(", "", words)))
-    used = set(re.findall(rf'{table}\["(\w+)"\]', source))
-    if table == "_WORDS":
+    used = set(re.findall(rf'\b{table}\["(\w+)"\]', source))
+    if table == "WORDS":
         used |= {"received", "uncounted", "reversed", "unplaced"}
     assert used <= macros
     assert macros <= used | within
 
 
 def test_every_channel_and_outcome_has_its_words() -> None:
-    for words in (module._WORDS, module._STEP):
+    for words in (WORDS, STEP):
         assert words["ON"].keys() >= {*CHANNELS, "all"}  # type: ignore[attr-defined]
-    assert module._WORDS["CHANNEL"].keys() == CHANNELS.keys()  # type: ignore[attr-defined]
-    assert module._STEP["MET"].keys() == CHANNELS.keys()  # type: ignore[attr-defined]
-    assert module._WORDS["ATTEMPT"].keys() == set(OUTCOMES)  # type: ignore[attr-defined]
-    assert module._WORDS["OUTCOME"].keys() | {"third_party"} == set(OUTCOMES)  # type: ignore[attr-defined]
+    assert WORDS["CHANNEL"].keys() == CHANNELS.keys()  # type: ignore[attr-defined]
+    assert STEP["MET"].keys() == CHANNELS.keys()  # type: ignore[attr-defined]
+    assert WORDS["ATTEMPT"].keys() == set(OUTCOMES)  # type: ignore[attr-defined]
+    assert WORDS["OUTCOME"].keys() | {"third_party"} == set(OUTCOMES)  # type: ignore[attr-defined]
 
 
 def test_a_name_that_nobody_gives_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        module._templates().from_string("{{ nobody }}").render()
+        templates().from_string("{{ nobody }}").render()
