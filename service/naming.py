@@ -59,7 +59,7 @@ def identified(identifier: Identifier, policy: Policy, field: str = "identifier"
         raise InvalidBody([FieldError(field, "invalid_identifier")]) from None
     if identifier.kind == "phone" and value in own_numbers(policy):
         raise InvalidBody([FieldError(field, "invalid_identifier")])
-    return Identifier(kind=identifier.kind, value=value)
+    return identifier if value == identifier.value else Identifier(kind=identifier.kind, value=value)
 
 
 def own_numbers(policy: Policy) -> frozenset[str]:

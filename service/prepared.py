@@ -20,8 +20,8 @@ from sqlalchemy.types import LargeBinary, TypeEngine
 from sqlalchemy.util import await_only
 from sqlmodel import UTCDateTime
 
-FEW: Final = 16
-"""So many rows SQLite fetches one by one, which for few is faster than one statement with a list."""
+MOST: Final = 256
+"""So many texts are looked for by one statement of SQLite's."""
 
 MANY: Final = 32
 """So many rows and more PostgreSQL takes by COPY, in two thirds of the time."""
@@ -156,11 +156,12 @@ class Prepared:
 class OfList:
     """A select of the rows whose `column` holds one of some texts. What else is bound is given by name."""
 
-    __slots__ = ("_column", "_every", "_statement", "one")
+    __slots__ = ("_column", "_every", "_of_size", "_statement", "one")
 
     def __init__(self, statement: Select[Any], column: Column[Any]) -> None:
         self._statement = statement
         self._column = column
+        self._of_size: dict[int, tuple[Prepared, tuple[str, ...]]] = {}
         self.one = Prepared(statement.where(column == bindparam("one")))
         self._every = Prepared(statement.where(column == any_(bindparam("every", type_=ARRAY(column.type)))))
 
@@ -168,11 +169,30 @@ class OfList:
         """In no order; those of a text that stands there twice may come twice."""
         if not texts:
             return ()
-        if _on_postgres(connection) and len(texts) > 1:
+        if len(texts) == 1:
+            return self.one.rows(connection, one=texts[0], **values)
+        if _on_postgres(connection):
             return self._every.rows(connection, every=list(texts), **values)
-        if len(texts) <= FEW:
-            return [row for text in texts for row in self.one.rows(connection, one=text, **values)]
-        return connection.execute(self._statement.where(self._column.in_(texts)), values).all()
+        if len(texts) <= MOST:
+            return self._listed(connection, texts, values)
+        parts = (texts[start : start + MOST] for start in range(0, len(texts), MOST))
+        return [row for part in parts for row in self._listed(connection, part, values)]
+
+    def _listed(
+        self, connection: Connection, texts: Sequence[str], values: Mapping[str, Any]
+    ) -> Sequence[Sequence[Any]]:
+        """On SQLite: by a statement whose list has the next power of two of places; the last text stands in those left over."""
+        size = 1 << (len(texts) - 1).bit_length()
+        prepared, places = self._of_size.get(size) or self._prepare_of(size)
+        named = dict(zip(places, texts, strict=False))
+        named.update(dict.fromkeys(places[len(texts) :], texts[-1]))
+        return prepared.rows(connection, **named, **values)
+
+    def _prepare_of(self, size: int) -> tuple[Prepared, tuple[str, ...]]:
+        places = tuple(f"text_{place}" for place in range(size))
+        listed = self._column.in_([bindparam(place, type_=self._column.type) for place in places])
+        prepared = self._of_size[size] = Prepared(self._statement.where(listed)), places
+        return prepared
 
 
 # -- what both share ---------------------------------------------------------------------------------------------------

@@ -35,8 +35,11 @@ def _prepared() -> Iterator[tuple[str, Prepared]]:
                 continue
             found = value.values() if isinstance(value, dict) else [value]
             for one in found:
-                if isinstance(one, Prepared | OfList):
-                    yield f"{module.__name__}.{name}", one if isinstance(one, Prepared) else one.one
+                if isinstance(one, Prepared):
+                    yield f"{module.__name__}.{name}", one
+                elif isinstance(one, OfList):
+                    yield f"{module.__name__}.{name}", one.one
+                    yield f"{module.__name__}.{name} of several", one._prepare_of(4)[0]
 
 
 async def test_a_prepared_statement_finds_its_rows_in_an_index(tmp_path: Path) -> None:
