@@ -88,6 +88,9 @@ class Kept(msgspec.Struct, frozen=True):
     record_version: int | None
     mode: str
     degraded: bool
+    flow_version: str | None = None
+    latency_us: int | None = None
+    """Microseconds from the request to its answer, a wait that was asked for included."""
 
     def row(self) -> dict[str, Any]:
         refusals = json.dumps([asdict(r) for r in self.refusals]) if self.refusals else "[]"

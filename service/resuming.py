@@ -13,6 +13,7 @@ A memory that cannot be read is said to be so (`degraded`), and then nobody is t
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ import msgspec
 import structlog
 from sqlalchemy import Connection
 
+from channels import CHANNELS
 from service import gists, naming, records
 from service.database import DatabaseUnavailable
 from service.gist import NOBODY, Gist, basis_of
@@ -77,6 +79,7 @@ class _Seen(msgspec.Struct):
 
 async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     """The answer of API 6, in JSON. Raises `InvalidBody` when nobody is named or a number cannot be one; nothing else."""
+    began = time.perf_counter()
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
     is_late = bool(asked.wait_ms) and not await _waited(parts, tenant, who, asked, policy)
@@ -131,7 +134,8 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
             missing_after=missing_after,
             degraded_reason=degraded,
         )
-    parts.resumes.keep(_kept(resume_id, tenant, asked, one, start, mode, now, degraded))
+    latency_us = int((time.perf_counter() - began) * 1_000_000)
+    parts.resumes.keep(_kept(resume_id, tenant, asked, one, start, mode, now, degraded, latency_us))
     return body
 
 
@@ -261,6 +265,7 @@ def _kept(
     mode: str,
     now: datetime,
     degraded: str | None,
+    latency_us: int,
 ) -> Kept:
     """What is kept for ops: in shadow what would have been answered."""
     return Kept(
@@ -281,4 +286,6 @@ def _kept(
         record_version=one.version if one else None,
         mode=mode,
         degraded=degraded is not None,
+        flow_version=CHANNELS[asked.channel].flow.version,
+        latency_us=latency_us,
     )

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Index, text
+from sqlalchemy import BigInteger, Index, text
 from sqlmodel import Field
 
 from service.tables.rows import Rows
@@ -75,6 +75,10 @@ class Resume(Rows, table=True):
     fallback: str | None = None
     source: str
     record_version: int | None = None
+    flow_version: str | None = None
+    """Of the channel's flow by which it was judged; null in answers of before this was kept, as is the latency."""
+    latency_us: int | None = Field(default=None, sa_type=BigInteger)
+    """From the request to its answer, a wait that was asked for included."""
     mode: str
     degraded: bool
     entered_state: str | None = None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from channels import CHANNELS
 from service.database import DatabaseUnavailable
 from service.policy import Policies, Policy
 from service.records import BORROWER
@@ -175,6 +176,8 @@ async def test_a_shadow_answers_cold_to_the_byte_and_keeps_what_it_would_have_gr
         assert (would["mode"], would["granted"], would["position"]) == ("shadow", "reminder", "reminder")
         assert [refusal["rule"] for refusal in would["refusals"]] == ["too_far_ahead"]
         assert (kept[None]["granted"], kept[None]["source"]) == ("opening", "cold_start")
+        assert {item["flow_version"] for item in kept.values()} == {CHANNELS["voice"].flow.version}
+        assert all(item["latency_us"] > 0 for item in kept.values())
 
 
 async def test_contact_is_told_in_every_mode(tmp_path: Path) -> None:
