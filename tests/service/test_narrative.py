@@ -160,7 +160,7 @@ def test_the_story_reads_like_this() -> None:
         "Stated facts:\n"
         "- preferred language: “prefers Hindi” (stated on 20 November 2026)\n"
         "Facts inferred from what was said:\n"
-        "- income day: “salary on the 7th” (inferred, quoted on 28 November 2026)\n"
+        "- income day: “salary on the 7th” (inferred on 28 November 2026, quoted)\n"
         "Conversations, in the order they ended:\n"
         "- 28 November 2026, 08:42, voice call: a message was left; the borrower was not spoken to."
         " Reported then: “Left a message about the dues”\n"
@@ -284,7 +284,7 @@ TOLD: list[tuple[str, tuple[Entry, ...], list[str], list[str]]] = [
         [
             "Partly kept: INR 2,000 has come in since it was made; INR 3,000 of it was open at 00:42 on 30 November 2026,"
             " so ask for no more than that and check again first.",
-            "Received in this cycle: INR 2,000 in 1 payment, the last on 29 November 2026."
+            "Received in this cycle: INR 2,000 in 1 payment, on 29 November 2026."
             " Of the due INR 10,500 was open at 00:42 on 30 November 2026: check again before repeating it.",
         ],
         ["overdue"],
@@ -426,7 +426,7 @@ TOLD: list[tuple[str, tuple[Entry, ...], list[str], list[str]]] = [
     (
         "voicemail",
         (told("c", "Left a message about the dues", outcome="voicemail"),),
-        ["a message was left; the borrower was not spoken to.", "(1 voicemail)"],
+        ["a message was left; the borrower was not spoken to.", "(voicemail)"],
         ["with the borrower."],
     ),
     (
@@ -484,14 +484,14 @@ TOLD: list[tuple[str, tuple[Entry, ...], list[str], list[str]]] = [
         ),
         [
             "Received in this cycle: INR 300 in 1 payment",
-            "Reversed in part or whole: 1 payment, the last INR 2,000 of 28 November 2026.",
+            "Reversed in part or whole: 1 payment, INR 2,000 of 28 November 2026.",
         ],
         [],
     ),
     (
         "a payment in another currency",
         (opened(), paid(2000, 1, currency="NGN")),
-        ["Not counted here: 1 payment in another currency, the last NGN 2,000 on 28 November 2026."],
+        ["Not counted here: 1 payment in another currency, NGN 2,000 on 28 November 2026."],
         ["Received"],
     ),
     (
@@ -502,7 +502,7 @@ TOLD: list[tuple[str, tuple[Entry, ...], list[str], list[str]]] = [
             paid(1000, 1),
         ),
         [
-            "Counted for no loan, because none was named: 1 payment, the last INR 1,000 on 28 November 2026."
+            "Counted for no loan, because none was named: 1 payment, INR 1,000 on 28 November 2026."
             " Check before asking again."
         ],
         ["Received"],
@@ -629,9 +629,9 @@ def test_stated_and_inferred_facts_stand_apart_and_events_carry_their_day() -> N
     stated, _, rest = text.partition("Facts inferred from what was said:\n")
     assert "Stated facts:\n- 25 November 2026, complaint: “called at night” (stated)\n" in stated
     assert "- employment: “teacher” (stated on 24 November 2026)\n" in stated
-    assert "- goal: “buy a scooter” (inferred, quoted on 28 November 2026)" in rest
+    assert "- goal: “buy a scooter” (inferred on 28 November 2026, quoted)" in rest
     assert "- 28 November 2026, reason for delay: “hospital bills” (inferred, unchecked)" in rest
-    assert "- income day of brother: “salary on the 7th” (inferred, unchecked on 28 November 2026)" in rest
+    assert "- income day of brother: “salary on the 7th” (inferred on 28 November 2026, unchecked)" in rest
 
 
 def test_a_value_that_was_true_only_when_read_is_in_no_fact() -> None:
@@ -932,6 +932,18 @@ STEPS: list[tuple[str, tuple[Entry, ...], str]] = [
         (told("c", promise=promise(due=None, said="salary aane par")),),
         "On 28 November 2026 on a voice call the borrower said they would pay INR 5,000 by a date not settled yet"
         " (“salary aane par”); it is not confirmed yet.",
+    ),
+    (
+        "a promise without terms",
+        (told("c", promise=promise(None, None, said="jaldi de dunga")),),
+        "On 28 November 2026 on a voice call the borrower said they would pay, with neither an amount nor a date settled"
+        " (“jaldi de dunga”); it is not confirmed yet.",
+    ),
+    (
+        "a promise without an amount",
+        (told("c", channel="whatsapp", promise=promise(None)),),
+        "On 28 November 2026 on WhatsApp the borrower said they would pay by 2 December 2026, with no amount named; it is"
+        " not confirmed yet.",
     ),
     (
         "two candidate amounts",
