@@ -121,9 +121,9 @@ async def _receive_together(call: Source, posted: Sequence[Posted]) -> list[Rece
     if pending:
         await _remember_messages(parts, tenant, [entry for _, entry in pending])
         waits = await parts.append([(tenant, entry) for _, entry in pending])
-        done = await asyncio.gather(*(_outcome(parts, tenant, e, w) for (_, e), w in zip(pending, waits, strict=True)))
-        for (n, entry), result in zip(pending, done, strict=True):
-            results[n] = result
+        await asyncio.wait(waits, timeout=MERGE_WAIT_SECONDS)
+        for (n, entry), wait in zip(pending, waits, strict=True):
+            result = results[n] = await _outcome(parts, tenant, entry, wait)
             if result.problem is None:
                 await _report_start(parts, tenant, entry)
     told = [r for r in results if r is not None]
@@ -294,11 +294,11 @@ WAY_OUT = "post a higher revision, or another event_id"
 
 
 async def _outcome(parts: Parts, tenant: str, entry: Entry, wait: asyncio.Future[Any]) -> Received:
+    """What is known by now."""
     stamps = entry.stamps
-    try:
-        outcome = await asyncio.wait_for(asyncio.shield(wait), MERGE_WAIT_SECONDS)
-    except TimeoutError:
+    if not wait.done():
         return _told("accepted", entry.event_id, stamps.borrower_id, None, stamps.warnings)
+    outcome = wait.result()
     if outcome.status == "conflict":
         return refused(IdConflict("event_id", entry.event_id, WAY_OUT))
     if outcome.status == "duplicate":
