@@ -26,6 +26,7 @@ from service import naming
 from service.chats import rows
 from service.database import DatabaseUnavailable, Store
 from service.errors import AmbiguousIdentifier
+from service.forget import arriving, covered
 from service.intake.envelope import provisional_id
 from service.policy import Policies, Policy
 from service.secrets import Secrets
@@ -104,7 +105,13 @@ class Chats:
                 continue
             empty = rows.Told(tenant, message.channel, conversation, one.borrower_id, one.named, [])
             chats.setdefault((message.channel, conversation, one.borrower_id), empty).lines.append(line)
-        return count + sum(rows.take(conn, chat, now, quiet) for chat in chats.values())
+        count += sum(rows.take(conn, chat, now, quiet) for chat in chats.values())
+        self._cover(conn, tenant, [one.borrower_id for one in messages])
+        return count
+
+    def _cover(self, conn: Connection, tenant: str, borrower_ids: Sequence[str]) -> None:
+        """An old line of which the words were forgotten is read by nobody."""
+        arriving.cover(conn, tenant, borrower_ids, self._secrets, (covered.chats,))
 
     async def told(self, tenant: str, events: Sequence[tuple[Event, str]]) -> None:
         """Events that were made durable, each with the borrower it is of: those of a chat are taken, and a link moves chats.
@@ -128,6 +135,7 @@ class Chats:
                 rows.take(conn, one, now, quiet)
             for from_, to in linked:
                 rows.rehome(conn, tenant, from_, to)
+            self._cover(conn, tenant, [*(one.borrower_id for one in told), *(to for _, to in linked)])
 
         await self._database.write(add)
 

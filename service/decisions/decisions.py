@@ -23,6 +23,7 @@ from service.decisions.corrections import Corrections, Means
 from service.decisions.reader import SourceUnreadable
 from service.decisions.rows import LAYERS, Stored
 from service.errors import FieldError, IdConflict, InvalidBody, SourceUnavailable, StaleContext, UnknownDecision
+from service.forget import arriving, covered
 from service.intake.stamping import CLOCK_TOLERANCE, FUTURE_LIMIT
 from statemachine.decisions import Seen, judged, newest
 from statemachine.wire import YEAR_OF_FILLERS
@@ -70,7 +71,9 @@ class Decisions:
         def take(conn: Connection) -> tuple[Stored, bool]:
             acting.begin()
             _refuse_anothers(conn, tenant, told)
-            return changes.take(conn, acting, told, body_hash)
+            taken = changes.take(conn, acting, told, body_hash)
+            arriving.cover(conn, tenant, [taken[0].borrower_id], means.secrets, (covered.decisions,))
+            return taken
 
         stored, is_new = await means.database.write(take)
         if not is_new and stored.body_hash != body_hash:

@@ -18,8 +18,8 @@ from typing import Any, Final
 import structlog
 from sqlalchemy import Connection, select, update
 
-from service.forget import entries
-from service.forget.covered import PLACES, Forgetting, copies
+from service.forget import arriving, entries
+from service.forget.covered import PLACES, Forgetting, copies, set_aside
 from service.intake import envelope
 from service.intake.table_log import NAME as TABLE_LOG
 from service.records import JOURNAL
@@ -98,6 +98,10 @@ class Forgetter:
             value = envelope.rewritten(one.value, one.cleaned.body, one.cleaned.stamps)
             its = (INTAKE.c.partition == one.partition, INTAKE.c.log_offset == one.offset)
             connection.execute(update(INTAKE).where(*its).values(value=value))
+
+    def cover(self, connection: Connection, tenant: str, borrower_ids: Iterable[str | None]) -> None:
+        """What was set aside of somebody just now."""
+        arriving.cover(connection, tenant, borrower_ids, self._secrets, (set_aside,))
 
     def _clean_journal(self, connection: Connection, forgetting: Forgetting) -> tuple[frozenset[str], int]:
         """The facts that went, and out of how many entries words were taken."""

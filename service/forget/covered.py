@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, FromClause, select, update
+from sqlalchemy import Connection, FromClause, or_, select, update
 
 from service.chats.rows import CHAT, LINE, names_anybody
 from service.forget.entries import FORGOTTEN
@@ -90,12 +90,21 @@ def chats(connection: Connection, forgetting: Forgetting) -> int:
     """Lines keep their place without their words, so that the same line told again is known. Whoever has the chat in hand has
     lost it, with the summary that was made of it."""
     removed = 0
-    for chat, named in connection.execute(select(CHAT.c.id, CHAT.c.named).where(*forgetting.of(CHAT))).all():
-        if forgetting.tombstone.everything and (unnamed := _without_number(named, forgetting.borrower_id)) != named:
+    until = forgetting.tombstone.at
+    wanted = select(CHAT.c.id, CHAT.c.named, CHAT.c.last_at).where(*forgetting.of(CHAT))
+    for chat, named, last_at in connection.execute(wanted).all():
+        is_over = last_at <= until or not forgetting.borrower_id.startswith(
+            "~"
+        )  # who writes since is known by the number alone
+        if (
+            forgetting.tombstone.everything
+            and is_over
+            and (unnamed := _without_number(named, forgetting.borrower_id)) != named
+        ):
             to_nobody = {} if names_anybody(unnamed) else {"due_at": None, "try_at": None, "summarised": CHAT.c.changes}
             connection.execute(update(CHAT).where(CHAT.c.id == chat).values(named=unnamed, **to_nobody))
         blanked = 0
-        its = (LINE.c.tenant == forgetting.tenant, LINE.c.chat == chat, LINE.c.at <= forgetting.tombstone.at)
+        its = (LINE.c.tenant == forgetting.tenant, LINE.c.chat == chat, LINE.c.at <= until)
         for line, body in connection.execute(select(LINE.c.line, LINE.c.body).where(*its)).all():
             blank = _without_words(body, forgetting)
             if blank is not None:
@@ -171,35 +180,34 @@ def copies(connection: Connection, forgetting: Forgetting) -> int:
 def resumes(connection: Connection, forgetting: Forgetting) -> int:
     """What agents reported beside the states; a state is a code unless a term names it."""
     _columns(
-        connection, forgetting, RESUME, ("resume_id",), said=("agent",), codes=("proposed", "entered_state"), at="at"
+        connection, forgetting, RESUME, ("resume_id",), said=("agent",), codes=("proposed", "entered_state"), at=("at",)
     )
     return 0
 
 
 def permits(connection: Connection, forgetting: Forgetting) -> int:
     """Who asked, once a permit has ended: until then its holder may ask again."""
-    _columns(connection, forgetting, PERMIT, ("permit_id",), said=("holder",), at="expires_at", blank=FORGOTTEN)
+    _columns(connection, forgetting, PERMIT, ("permit_id",), said=("holder",), at=("expires_at",), blank=FORGOTTEN)
     return 0
 
 
 def decisions(connection: Connection, forgetting: Forgetting) -> int:
-    """The words of decisions; that there was one, of which version, stays."""
-    gone = _columns(
+    """The words of decisions, of what was concluded by then too; that there was one, of which version, stays."""
+    by_then = ("recorded_at", "decided_at")
+    own, words = ("decision_id",), ("conclusion",)
+    gone = _columns(connection, forgetting, DECISION, own, said=words, codes=("kind",), at=by_then, blank=FORGOTTEN)
+    _columns(connection, forgetting, DECISION, own, said=("agent", "execution_id"), at=by_then)
+    _columns(
         connection,
         forgetting,
-        DECISION,
-        ("decision_id",),
-        said=("conclusion",),
-        codes=("kind",),
-        at="recorded_at",
-        blank=FORGOTTEN,
+        CLAIM,
+        ("event_id", "number"),
+        said=(),
+        codes=("entity", "source", "version"),
+        at=("at",),
     )
-    _columns(connection, forgetting, DECISION, ("decision_id",), said=("agent", "execution_id"), at="recorded_at")
-    _columns(
-        connection, forgetting, CLAIM, ("event_id", "number"), said=(), codes=("entity", "source", "version"), at="at"
-    )
-    own = select(DECISION.c.decision_id).where(*forgetting.of(DECISION))
-    uses = (USE.c.tenant == forgetting.tenant, USE.c.decision_id.in_(own), USE.c.at <= forgetting.tombstone.at)
+    theirs = select(DECISION.c.decision_id).where(*forgetting.of(DECISION))
+    uses = (USE.c.tenant == forgetting.tenant, USE.c.decision_id.in_(theirs), USE.c.at <= forgetting.tombstone.at)
     for id_, action, execution_id in connection.execute(
         select(USE.c.id, USE.c.action, USE.c.execution_id).where(*uses)
     ).all():
@@ -234,12 +242,12 @@ def _columns(
     *,
     said: Sequence[str],
     codes: Sequence[str] = (),
-    at: str,
+    at: Sequence[str],
     blank: str | None = None,
 ) -> int:
-    """Blanks columns of this borrower's rows; how many rows."""
+    """Blanks columns of this borrower's rows of which one of these times is the tombstone's or before; how many rows."""
     names = (*key, *said, *codes)
-    its = (*forgetting.of(table), table.c[at] <= forgetting.tombstone.at)
+    its = (*forgetting.of(table), or_(*(table.c[name] <= forgetting.tombstone.at for name in at)))
     changed = 0
     for row in connection.execute(select(*(table.c[name] for name in names)).where(*its)).mappings().all():
         gone = [name for name in said if forgetting.said(row[name])] + [
@@ -255,5 +263,5 @@ def _columns(
 
 Place = Callable[[Connection, Forgetting], int]
 PLACES: Final[tuple[Place, ...]] = (chats, set_aside, hook_bodies, copies, resumes, permits, decisions, examples)
-AGAIN: Final[tuple[Place, ...]] = (chats, set_aside, hook_bodies)
+AGAIN: Final[tuple[Place, ...]] = tuple(place for place in PLACES if place is not copies)
 """Those that something older may reach after the request, and no writer sees it come."""

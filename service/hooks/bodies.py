@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, literal_column, or_, select, update
 
-from service.prepared import Prepared
+from service.prepared import OfList, Prepared
 from service.tables import HookBody, HookItem, OurMessage, table_of
 
 BODY, ITEM, OURS = table_of(HookBody), table_of(HookItem), table_of(OurMessage)
@@ -49,6 +49,9 @@ class Body:
     tries: int = 0
 
 
+_WHOSE: Final = OfList(
+    select(ITEM.c.key, ITEM.c.borrower_id).where(ITEM.c.tenant == bindparam("of_tenant")), ITEM.c.key
+)
 _COLUMNS: Final = [BODY.c[name] for name in Body.__slots__]
 _LOAD: Final = Prepared(select(*_COLUMNS).where(BODY.c.id == bindparam("of")))
 
@@ -115,6 +118,20 @@ def forget(connection: Connection, tenant: str, borrower_ids: Sequence[str]) -> 
     told_by = select(ITEM.c.body_id).where(ITEM.c.tenant == tenant, ITEM.c.borrower_id.in_(list(borrower_ids)))
     gone = delete(BODY).where(BODY.c.tenant == tenant, BODY.c.is_done.is_(True), BODY.c.id.in_(told_by))
     return connection.execute(gone).rowcount
+
+
+def whose(connection: Connection, tenant: str, keys: Sequence[str]) -> frozenset[str]:
+    """The borrowers of whom these items told, whichever body told them first."""
+    rows = _WHOSE.rows(connection, sorted(set(keys)), of_tenant=tenant)
+    return frozenset(borrower for _, borrower in rows if borrower is not None)
+
+
+def remove(connection: Connection, id_: int) -> None:
+    """Takes a body away that was read to its end, unless something of it waits to be read once more."""
+    waits = select(ITEM.c.key).where(
+        ITEM.c.tenant == BODY.c.tenant, ITEM.c.body_id == BODY.c.id, ITEM.c.state == WAITING
+    )
+    connection.execute(delete(BODY).where(BODY.c.id == id_, BODY.c.is_done.is_(True), ~waits.exists()))
 
 
 # -- items --------------------------------------------------------------------------------------------------------------

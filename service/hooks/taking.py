@@ -85,6 +85,11 @@ async def take(parts: Parts, body: Body, items: Sequence[Item]) -> dict[str, int
     return became
 
 
+def keys_of(parts: Parts, body: Body, items: Sequence[Item]) -> list[str]:
+    """The keys under which `take` claims the items of a body."""
+    return [_hidden(item, body, parts).key for item in items if item.ignored is None]
+
+
 async def _take_some(parts: Parts, body: Body, items: Sequence[Item]) -> dict[str, int]:
     now = parts.clock()
     # 2.

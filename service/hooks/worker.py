@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
+from sqlalchemy import Connection
 
 from channels.delivery import Delivery, Item
 from channels.fields import Unreadable
@@ -22,9 +23,10 @@ from channels.vendors import VENDORS
 from service import records
 from service.database import DatabaseUnavailable
 from service.errors import Unavailable
+from service.forget import arriving
 from service.hooks import bodies, refused, registry
 from service.hooks.bodies import Body
-from service.hooks.taking import UNREADABLE, put_aside, take
+from service.hooks.taking import UNREADABLE, keys_of, put_aside, take
 from service.metrics import Counter
 from service.naming import own_numbers
 from service.secrets import CannotOpen
@@ -145,8 +147,9 @@ class HookWorker:
         try:
             body = await database.read(lambda conn: bodies.load(conn, body_id))
             if body is not None:
-                await self._take(body, items)
-                await database.write(lambda conn: bodies.finish(conn, body_id))
+                tenant = body.tenant
+                keys = await self._take(body, items)
+                await database.write(lambda conn: self._finish(conn, body_id, tenant, keys))
         except (Unavailable, DatabaseUnavailable):
             await self._later(body_id, 0)
         except Exception as fault:  # noqa: BLE001 (one body's fault must not end the reading of the others)
@@ -157,7 +160,14 @@ class HookWorker:
         finally:
             self._busy.discard(body_id)
 
-    async def _take(self, body: Body, items: list[Item] | None) -> None:
+    def _finish(self, conn: Connection, body_id: int, tenant: str, keys: Sequence[str]) -> None:
+        """It is read. Of whom something was forgotten, no copy of what came is kept, old or told again (DESIGN 11)."""
+        bodies.finish(conn, body_id)
+        if arriving.forgetful(conn, tenant, bodies.whose(conn, tenant, keys)):
+            bodies.remove(conn, body_id)
+
+    async def _take(self, body: Body, items: list[Item] | None) -> list[str]:
+        """The keys of what it told."""
         try:
             found = await _parsed_beside(self._parts, body) if items is None else items
         except (Unreadable, CannotOpen) as why:
@@ -169,7 +179,7 @@ class HookWorker:
             )
             self._items.labels(body.vendor, "unreadable").inc()
             self._parts.deliveries.put_aside("unreadable")
-            return
+            return []
         became = await take(self._parts, body, found)
         for word, count in became.items():
             if count:
@@ -179,6 +189,7 @@ class HookWorker:
         for note in (note for item in found for note in item.notes):
             self._notes.labels(body.vendor, note).inc()
         log.info("hook", body=body.id, vendor=body.vendor, tenant=body.tenant, **became)
+        return keys_of(self._parts, body, found)
 
     async def _later(self, body_id: int, tries: int) -> None:
         until = self._parts.clock() + timedelta(seconds=AGAIN_SECONDS[min(tries, len(AGAIN_SECONDS) - 1)])

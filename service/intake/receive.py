@@ -32,6 +32,7 @@ from service.errors import (
     Unavailable,
     problem_response,
 )
+from service.forget import arriving
 from service.hooks import bodies as hook_bodies
 from service.intake import envelope
 from service.intake.log import Pending
@@ -284,6 +285,7 @@ async def _again(
             value=value,
             at=now,
         )
+        arriving.cover(conn, tenant, [named.borrower_id, first.borrower_id], parts.secrets)
 
     await parts.database.write(keep)
     parts.deliveries.conflicted()

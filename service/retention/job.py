@@ -31,7 +31,7 @@ from service.chats import claims as chat_claims
 from service.chats.rows import CHAT, LINE
 from service.database import DatabaseUnavailable
 from service.errors import Unavailable
-from service.forget import covered
+from service.forget import arriving
 from service.forget.entries import FORGOTTEN as BLANK
 from service.hooks import bodies
 from service.intake import envelope, table_log
@@ -40,7 +40,7 @@ from service.recall import index
 from service.records import BORROWER, JOURNAL
 from service.retention.reading import EXPIRED
 from service.tables import Forgotten, Intake, IntakeHead, RetentionRun, WriterPartition, table_of
-from statemachine.record import Record, Tombstone
+from statemachine.record import Tombstone
 from statemachine.stamps import Entry, MemoryForgotten, Stamps
 
 if TYPE_CHECKING:
@@ -197,18 +197,7 @@ class Retention:
         return found
 
     def _clean_again(self, connection: Connection, tenant: str, owner: str) -> int:
-        stored = records.stored_each(connection, tenant, [owner]).get(owner)
-        if stored is None:
-            return 0
-        secrets = self._parts.secrets
-        found = 0
-        for tombstone in Record.from_bytes(stored.record).tombstones:
-            if not tombstone.prose:
-                forgetting = covered.Forgetting(
-                    tenant, owner, tombstone, secrets, lambda words: secrets.keyed_hash(words, "words")
-                )
-                found += sum(place(connection, forgetting) for place in covered.AGAIN)
-        return found
+        return arriving.clean(connection, tenant, owner, self._parts.secrets)
 
     async def _trim(self, now: datetime, *, dry: bool) -> Ended:
         before = now - timedelta(days=self._parts.policies.log_retention_days)

@@ -57,7 +57,9 @@ PAGE_DEFAULT = 50
 def _limit(value: object) -> int:
     if not isinstance(value, str) or not value.isascii() or not value.isdigit() or len(value) > 6 or int(value) < 1:
         raise PydanticCustomError("wrong_type", "a whole number from 1")
-    return min(int(value), PAGE_LIMIT)
+    if int(value) > PAGE_LIMIT:
+        raise PydanticCustomError("too_many", "at most {limit}", {"limit": PAGE_LIMIT})
+    return int(value)
 
 
 def _yes(value: object) -> bool:

@@ -43,7 +43,9 @@ def _purpose(value: object) -> object:
 def _hits(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise PydanticCustomError("wrong_type", "a whole number from 1")
-    return min(value, HITS_LIMIT)
+    if value > HITS_LIMIT:
+        raise PydanticCustomError("too_many", "at most {limit}", {"limit": HITS_LIMIT})
+    return value
 
 
 class Recall(Frozen):

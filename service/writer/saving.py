@@ -42,7 +42,10 @@ def write(
     if not records.save_each(connection, [_save_of(fence, fold) for fold in batch.folds.values()]):
         raise Moved
     repeats = []
+    aside: dict[str, set[str | None]] = {}
     for item in batch.items:
+        if item.opened is not None and (item.fault is not None or item.is_conflict):
+            aside.setdefault(item.tenant, set()).add(item.entry.stamps.borrower_id)
         if item.fault is not None:
             item.is_listed = not records.put_aside(connection, _aside(item, item.fault))
         elif isinstance(item.first, Item) and item.first.fault is not None:
@@ -61,6 +64,8 @@ def write(
             connection,
             (Late(fence.partition, i.logged.offset, i.logged.value, cleaned[i.logged.offset]) for i in late),
         )
+    for tenant, borrower_ids in aside.items():
+        forgetter.cover(connection, tenant, borrower_ids)
     forgetter.apply(connection, fence.log, {fence.partition: batch.end}, _forgotten(batch))
 
 

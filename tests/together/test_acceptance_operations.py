@@ -243,8 +243,11 @@ def test_a_call_without_query_parameters_takes_none(acme: Tenant, path: str) -> 
     assert (answer.status_code, answer.json()["errors"]) == (422, [{"field": "wait", "code": "unknown_field"}])
 
 
-def test_a_limit_beyond_two_hundred_is_two_hundred(acme: Tenant) -> None:
-    assert acme.http.get("/v1/borrowers", params={"limit": 5000}).status_code == 200
+def test_a_limit_beyond_two_hundred_is_refused(acme: Tenant) -> None:
+    assert acme.http.get("/v1/borrowers", params={"limit": 200}).status_code == 200
+    for too_many in (201, 5000):
+        refused = acme.http.get("/v1/borrowers", params={"limit": too_many})
+        assert (refused.status_code, refused.json()["errors"]) == (422, [{"field": "limit", "code": "too_many"}])
 
 
 def test_a_parameter_given_twice_is_wrong(acme: Tenant) -> None:

@@ -167,6 +167,7 @@ async def test_a_search_is_another_scope_and_another_tenant_is_nobody(service: A
         ({"query": "x", "purpose": "all"}, "purpose", "not_in_enum"),
         ({"query": "x", "purpose": ["current"]}, "purpose", "not_in_enum"),
         ({"query": "x", "limit": 0}, "limit", "wrong_type"),
+        ({"query": "x", "limit": 201}, "limit", "too_many"),
         ({"query": "x", "limit": True}, "limit", "wrong_type"),
         ({"query": "x", "limit": "5"}, "limit", "wrong_type"),
         ({"query": "x", "borrower_id": "B-2"}, "borrower_id", "unknown_field"),

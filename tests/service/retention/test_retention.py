@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from service import records
 from service.policy import Policies, Policy
 from service.rebuild import rebuild
 from service.retention import job
 from service.retention.reading import EXPIRED
 from tests.service.api import Api, api
 from tests.service.conftest import Where
-from tests.service.embedded import POLICIES, SECRETS
+from tests.service.embedded import POLICIES, SECRETS, TENANT
 from tests.service.forget.planted import Planted
 
 WORD = "Zebulonia"
@@ -130,7 +131,9 @@ async def test_what_comes_after_it_was_forgotten_where_no_writer_sees_it_is_foun
     }  # fmt: skip
     await service.post("/v1/summaries", told)
     await mine.forget(term=WORD)
-    assert (await service.post("/v1/summaries", told | {"summary": f"{WORD} answers."})).status == 409
+    restored = {"tenant": TENANT, "event_id": "voice:c-1:1", "kind": "summary", "borrower_id": "B-1", "body_hash": "h"}
+    value = json.dumps(told | {"summary": f"{WORD} answers."}).encode()
+    await service.parts.database.write(lambda c: records.set_aside_conflict(c, **restored, value=value, at=service.now))
     assert await mine.in_tables() == {"set_aside.value"}
     assert (await counts(service))["forgotten"] == 1
     assert await mine.in_tables() == set()
