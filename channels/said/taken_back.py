@@ -18,6 +18,10 @@ FARTHEST_DENIAL_ITEMS = 12  # a negation farther away belongs to something else
 FARTHEST_DOUBT_ITEMS = 8
 
 
+_DENYING = words.NOT | words.CANNOT | words.HARD
+_AFTER_SOMETHING = words.AFTER_THAT | {"after"}
+
+
 class _Verdict(Enum):
     DENIED = "denied"
     MEANT = "meant"
@@ -26,8 +30,10 @@ class _Verdict(Enum):
 
 def take_back(line: Line) -> None:
     """Moves the days and sums that `line` denies out of what it says, and opens the end of "..., uske baad"."""
-    _open_ends(line)
-    if not any(map(denies, line.texts[: len(line.items)])):
+    said = set(line.texts)
+    if line.days and not _AFTER_SOMETHING.isdisjoint(said):
+        _open_ends(line)
+    if _DENYING.isdisjoint(said) and not any(word.endswith("n't") for word in said):
         return
     phrases = {days.first: days.after for days in (*line.days, *line.denied_days)}
     phrases |= {money.first: money.after for money in (*line.money, *line.denied_money)}
@@ -40,7 +46,7 @@ def take_back(line: Line) -> None:
 
 
 def denies(word: str) -> bool:
-    return word in words.NOT or word in words.CANNOT or word in words.HARD or word.endswith("n't")
+    return word in _DENYING or word.endswith("n't")
 
 
 class _Sentence:
@@ -151,8 +157,6 @@ def _is_verb(word: str) -> bool:
 
 def _open_ends(line: Line) -> None:
     """ "25 tak bahar hu, uske baad dunga" promises no day: it names the end before which there is nothing."""
-    if not line.days:
-        return
     texts, last = line.texts, -1
     for place in range(line.days[0].after, len(line.items)):
         while last + 1 < len(line.days) and line.days[last + 1].after <= place:

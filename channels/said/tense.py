@@ -37,7 +37,9 @@ class Verbs:
         self._texts = line.texts
         self._length = len(line.items)
         said = set(line.texts)
-        self._income = not (words.INCOME | words.TO_ME).isdisjoint(said) or self._receives(line.texts)
+        self._income = not (words.INCOME | words.TO_ME).isdisjoint(said) or (
+            not words.RECEIVE.isdisjoint(said) and self._receives(line.texts)
+        )
         self._paying = not words.PAYING_NOUN.isdisjoint(said)
         places = range(self._length)
         self._verbs = [place for place in places if self._is_verb(place)]
