@@ -53,6 +53,8 @@ SHOWN_FIELDS: Final = (
     "purpose", "until", "settles", "loan_id", "cycle_id", "conversation_id",
 )  # fmt: skip
 """Of an event on the time line; whose number it names is masked where numbers are shown."""
+CODES: Final = frozenset({"kind", "outcome", "purpose", "method"})
+"""Those of them that are read as words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,11 @@ def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy
         turns=tuple(Turn(turn["speaker"], turn["text"]) for turn in entry.get("turns") or ()),
         details=()
         if is_told
-        else tuple((name, str(entry[name])) for name in SHOWN_FIELDS if entry.get(name) is not None),
+        else tuple(
+            (name, str(entry[name]).replace("_", " ") if name in CODES else str(entry[name]))
+            for name in SHOWN_FIELDS
+            if entry.get(name) is not None
+        ),
     )
 
 

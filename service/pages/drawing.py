@@ -44,8 +44,8 @@ class Frame:
     fresh: bool
     """Whether the page may be read anew by itself: what answered a form may not."""
     policy_problem: str
-    rooms: tuple[tuple[str, str], ...]
-    """Path and name of every page that has a place of its own."""
+    rooms: tuple[tuple[str, str, str], ...]
+    """Path and name of every page that has a place of its own, and the name of the group that begins with it."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from statemachine.conclusions import STAGES
 
 router = pages()
 
+FIRST_ROWS: Final = 5
+"""Of the two lists that the day begins with."""
 FUNNEL_WIDTH: Final = 600
 """Of the chart's drawing, in its own units."""
 
@@ -33,6 +35,7 @@ class Question:
     link: str
     calm: str
     more: str = ""
+    is_bad: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,9 @@ class Overview(Page):
     template: ClassVar[str] = "overview.html.j2"
     today: date
     questions: tuple[Question, ...]
+    due: tuple[dict[str, Any], ...]
+    callbacks: tuple[dict[str, Any], ...]
+    chats: int
     deliveries: int
     repeats: int
     conflicts: int
@@ -106,6 +112,8 @@ async def _counted(visit: Visit) -> dict[str, Any]:
             "day": day,
             "at": now,
             "due": board.promises_due(conn, tenant, day.date, day.date),
+            "due first": board.promises_due_page(conn, tenant, day.date, day.date, now, FIRST_ROWS, None).items,
+            "called first": board.callbacks_page(conn, tenant, now, FIRST_ROWS, None, day.end).items,
             "overdue": board.promises_overdue(conn, tenant, night, now),
             "broken": board.broken(conn, tenant, night),
             "callbacks": board.callbacks(conn, tenant, now, day.end),
@@ -131,6 +139,9 @@ def _drawn(counted: dict[str, Any], elsewhere: int, age: float) -> Overview:
     return Overview(
         today=day.date,
         questions=_questions(counted),
+        due=tuple(counted["due first"]),
+        callbacks=tuple(counted["called first"]),
+        chats=counted["waiting"],
         deliveries=counted["counted"]["deliveries"],
         repeats=counted["counted"]["repeats"],
         conflicts=counted["counted"]["conflicts"],
@@ -156,13 +167,12 @@ def _questions(counted: dict[str, Any]) -> tuple[Question, ...]:
         Question("Promises due today, unpaid", counted["due"], "/ops/promises?show=today", "Nothing is due today"),
         Question(
             "Broken or overdue since yesterday", broken + overdue, "/ops/promises?show=broken", "No promise was broken",
-            f"{overdue} past their day, {broken} told by the ledger",
+            f"{overdue} past their day, {broken} told by the ledger", is_bad=True,
         ),
         Question("Callbacks asked for, today", counted["callbacks"], "/ops/callbacks?today=true", "Nobody asked to be called"),
         Question("Calls without a report", counted["missing"], "/ops/missing-reports", "Every call was reported"),
         Question("Resumes ignored today", counted["ignored"], "/ops/resumes?today=true&ignored=true", "Every start was used"),
         Question("Set aside", counted["aside"], "/ops/set-aside?status=open", "Nothing is set aside"),
-        Question("Chats waiting for a summary", counted["waiting"], "/ops/chats", "No chat waits"),
     )  # fmt: skip
 
 

@@ -52,24 +52,24 @@ FORM_FIELDS: Final = 40
 SIGN_IN: Final = "/ops/sign-in"
 ACT: Final = "events:ops"
 ROOMS: Final = (
-    ("/ops", "Overview"),
-    ("/ops/borrowers", "Borrowers"),
-    ("/ops/promises", "Promises"),
-    ("/ops/callbacks", "Callbacks"),
-    ("/ops/conversations", "Conversations"),
-    ("/ops/deliveries", "Deliveries"),
-    ("/ops/resumes", "Resumes"),
-    ("/ops/set-aside", "Set aside"),
-    ("/ops/missing-reports", "Missing reports"),
-    ("/ops/chats", "Chats waiting"),
-    ("/ops/shadow", "Shadow"),
-    ("/ops/rollout", "Roll-out"),
-    ("/ops/corrections", "Corrections"),
-    ("/ops/hooks", "Hooks"),
-    ("/ops/system", "System"),
-    ("/ops/audit", "Audit"),
+    ("/ops", "Overview", ""),
+    ("/ops/borrowers", "Borrowers", ""),
+    ("/ops/promises", "Promises", ""),
+    ("/ops/callbacks", "Callbacks", ""),
+    ("/ops/conversations", "Conversations", ""),
+    ("/ops/missing-reports", "Missing reports", "Waiting for somebody"),
+    ("/ops/set-aside", "Set aside", ""),
+    ("/ops/chats", "Chats waiting", ""),
+    ("/ops/corrections", "Corrections", ""),
+    ("/ops/resumes", "Resumes", "How agents do"),
+    ("/ops/shadow", "Shadow", ""),
+    ("/ops/rollout", "Roll-out", ""),
+    ("/ops/deliveries", "Deliveries", "The service"),
+    ("/ops/hooks", "Hooks", ""),
+    ("/ops/system", "System", ""),
+    ("/ops/audit", "Audit", ""),
 )
-"""The pages that have a place of their own, in the order in which they are asked for."""
+"""The pages that have a place of their own, in the order in which they are asked for; and what a group of them begins with."""
 
 log = structlog.get_logger("service.pages")
 M = TypeVar("M", bound=Parameters)

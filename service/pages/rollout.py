@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from starlette.responses import Response
 
 from service import rollout
-from service.pages.drawing import Page
+from service.pages.drawing import Page, query, share
 from service.pages.page import HEADERS, Visit, page, pages
 from service.pages.queries import OfPage
 
 router = pages()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is measured, in words, and its value in each period; `is_part` of the one before it. `link` leads to its cases."""
+
+    words: str
+    values: tuple[str, ...]
+    is_part: bool
+    link: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +34,7 @@ class OfChannel:
     channel: str
     mode: str
     periods: tuple[str, ...]
-    measures: tuple[tuple[str, tuple[str, ...]], ...]
+    measures: tuple[Measure, ...]
 
 
 @dataclass(frozen=True)
@@ -47,31 +57,62 @@ async def measured(visit: Visit) -> Response:
 
 
 def _of_channel(found: Mapping[str, Any]) -> OfChannel:
+    channel = found["channel"]
     periods = [switch["before"] for switch in found["switches"]] + [found["now"]]
-    flat = [dict(_flat(period)) for period in periods]
-    names = list(dict.fromkeys(name for period in flat for name in period if name not in ("from", "to", "mode")))
     return OfChannel(
-        channel=found["channel"],
+        channel=channel,
         mode=found["mode"],
-        periods=tuple(str(period.get("mode") or "-") for period in periods),
-        measures=tuple((name, tuple(_written(period.get(name)) for period in flat)) for name in names),
+        periods=tuple(str(period.get("mode") or "before it was noted") for period in periods),
+        measures=tuple(
+            Measure(
+                words,
+                tuple(value(period) for period in periods),
+                is_part,
+                link and link + query({"ignored": True, "channel": channel}),
+            )
+            for words, value, is_part, link in MEASURES
+        ),
     )
 
 
-def _flat(measures: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in measures.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name} ")
-        else:
-            yield f"{before}{name}", value
+Value = Callable[[Mapping[str, Any]], str]
 
 
-def _written(value: Any) -> str:
-    match value:
-        case None:
+def _of(path: str, whole: str | None = None) -> Value:
+    """What stands at this path of a period's measures, and what share of another it is."""
+
+    def value(period: Mapping[str, Any]) -> str:
+        found = _at(period, path)
+        if found is None:
             return "–"
-        case float():
-            return f"{value:,.2f}"
-        case int():
-            return f"{value:,}"
-    return str(value)
+        if whole is None:
+            return f"{found:,}" if isinstance(found, int) else f"{found:,.2f}"
+        return f"{found:,} ({share(found, _at(period, whole))})"
+
+    return value
+
+
+def _at(period: Mapping[str, Any], path: str) -> Any:
+    found: Any = period
+    for name in path.split("."):
+        found = found[name]
+    return found
+
+
+MEASURES: Final[tuple[tuple[str, Value, bool, str | None], ...]] = (
+    ("Conversations with the borrower", _of("connected"), False, None),
+    ("of which a summary is merged", _of("with_summary", "connected"), True, None),
+    ("Begun where the memory said", _of("resumed.conversations"), False, None),
+    ("reached the borrower", _of("resumed.connected", "resumed.conversations"), True, None),
+    ("ended with a promise", _of("resumed.promises", "resumed.conversations"), True, None),
+    ("Begun cold", _of("cold.conversations"), False, None),
+    ("reached the borrower", _of("cold.connected", "cold.conversations"), True, None),
+    ("ended with a promise", _of("cold.promises", "cold.conversations"), True, None),
+    ("Starts that were reported back", _of("entered"), False, None),
+    ("were elsewhere than granted", _of("ignored", "entered"), True, "/ops/resumes"),
+    ("Live values shown: to be 0", _of("live_values"), False, None),
+    ("Went on, on another channel", _of("next_elsewhere.conversations"), False, None),
+    ("days until then, median", _of("next_elsewhere.median_days"), True, None),
+    ("days until then, mean", _of("next_elsewhere.mean_days"), True, None),
+)
+"""In words, from where, whether it is a part of the one before, and where its cases are."""

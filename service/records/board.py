@@ -128,7 +128,7 @@ def promises_by_day(connection: Connection, tenant: str, first: date, last: date
 
 def promises_overdue(connection: Connection, tenant: str, since: datetime, now: datetime) -> int:
     """Promises in force whose day ended between `since` and now without a payment that covers them."""
-    where = (JOURNEY.c.tenant == tenant, JOURNEY.c.overdue_at > since, JOURNEY.c.overdue_at <= now)
+    where = (JOURNEY.c.tenant == tenant, JOURNEY.c.overdue_at > since, JOURNEY.c.overdue_at <= now, _unpaid())
     return int(connection.execute(select(func.count()).select_from(JOURNEY).where(*where)).scalar_one())
 
 
@@ -152,9 +152,9 @@ def promises_due_page(
 def promises_overdue_page(
     connection: Connection, tenant: str, since: datetime | None, now: datetime, limit: int, cursor: str | None
 ) -> Page:
-    """Promises whose day has ended, newest first, at most as old as `since`. Items also have `overdue_at`."""
+    """They, newest first, at most as old as `since`: of what was paid late nobody need be asked. Items also have `overdue_at`."""
     order = (JOURNEY.c.overdue_at, JOURNEY.c.borrower_id, JOURNEY.c.loan_id)
-    where = [JOURNEY.c.tenant == tenant, JOURNEY.c.overdue_at <= now]
+    where = [JOURNEY.c.tenant == tenant, JOURNEY.c.overdue_at <= now, _unpaid()]
     if since is not None:
         where.append(JOURNEY.c.overdue_at > since)
     if cursor is not None:

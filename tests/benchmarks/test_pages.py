@@ -35,15 +35,20 @@ FLOOR_SECONDS = 0.004
 """A page that costs less in both is not compared further: the clock of processor time is too coarse."""
 LOADS = 9
 ONE = f"B-{FEW // 2:05d}"
+REPORT = f"j-{FEW // 2}"
 PLACES = (
     "/ops", "/ops/borrowers", "/ops/borrowers?stage=committed", "/ops/borrowers?stage=paid&rung=confirmed",
     "/ops/borrowers?hold=dispute", "/ops/borrowers?last_channel=whatsapp", "/ops/borrowers?overdue=true",
     "/ops/borrowers?promise_due_from=2026-11-21&promise_due_to=2026-11-22", f"/ops/borrowers/{ONE}",
     "/ops/promises", "/ops/promises?show=week", "/ops/promises?show=overdue", "/ops/promises?show=broken", "/ops/callbacks",
-    "/ops/conversations", "/ops/resumes", "/ops/resumes?ignored=true", "/ops/resumes?as_proposed=true",
+    "/ops/callbacks?today=true", "/ops/conversations", "/ops/conversations?channel=voice", "/ops/deliveries",
+    "/ops/deliveries?show=events", "/ops/deliveries?show=repeats", "/ops/deliveries?show=conflicts",
+    "/ops/resumes", "/ops/resumes?today=true", "/ops/resumes?crossed=true", "/ops/resumes?ignored=true", "/ops/resumes?as_proposed=true",
     "/ops/resumes?degraded=true", "/ops/resumes?rule=too_far_ahead",
     "/ops/resumes?fallback=timeout", f"/ops/resumes?borrower_id={ONE}", "/ops/set-aside?status=open", "/ops/missing-reports",
-    "/ops/chats", "/ops/shadow", "/ops/corrections", "/ops/hooks", "/ops/system", "/ops/audit", f"/ops/audit?borrower_id={ONE}",
+    "/ops/set-aside?vendor=vapi", "/ops/chats", "/ops/shadow", "/ops/rollout", "/ops/corrections", "/ops/hooks", "/ops/system", "/ops/audit", f"/ops/audit?borrower_id={ONE}",
+    f"/ops/borrowers/{ONE}/judge?event_id={REPORT}", f"/ops/borrowers/{ONE}/withhold?event_id={REPORT}",
+    f"/ops/borrowers/{ONE}/do/link", f"/ops/borrowers/{ONE}/forget", "/ops/set-aside/1/retry",
 )  # fmt: skip
 
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {count}) "
@@ -93,7 +98,7 @@ def stored(connection: Connection, count: int, api_: Api) -> None:
         "channel": "CASE i % 2 WHEN 0 THEN 'voice' ELSE 'whatsapp' END", "conversation_id": "'c-' || i", "revision": "1",
         "loan_id": "NULL", "cycle_id": "NULL", "effective_at": ago, "received_at": ago,
         "body": "cast(json_object('event_id', 'j-' || i, 'type', 'fact.stated', 'kind', 'goal', 'text', 'to travel',"
-        " 'channel', 'voice', 'conversation_id', 'c-' || i) AS blob)",
+        " 'channel', 'voice', 'conversation_id', 'c-' || i, 'summary', 'She will pay on Friday. She was kind.') AS blob)",
         "stamps": "cast('{}' AS blob)", "body_hash": "''", "record_version": "1",
     }  # fmt: skip
     _made(connection, "journal", journal, count * JOURNAL_ROWS)
@@ -129,6 +134,8 @@ def stored(connection: Connection, count: int, api_: Api) -> None:
         "status": "'open'", "value": "cast('{}' AS blob)",
     }  # fmt: skip
     _made(connection, "set_aside", aside, count // 10)
+    again = {"id": "i + 1", "tenant": f"'{TENANT}'", "event_id": "'j-' || i", "at": ago, "is_conflict": "i % 4 = 0"}
+    _made(connection, "repeat", again, count)
     line = {
         "id": "i + 100", "tenant": f"'{TENANT}'", "at": ago, "who": "'k asha'", "action": "'exported'",
         "borrower_id": f"printf('B-%05d', i % {count})", "detail": "''",

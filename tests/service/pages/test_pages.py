@@ -34,13 +34,12 @@ async def test_the_morning_is_asked_in_its_order(staged: Api, enter: Enter) -> N
         ("1", "Calls without a report"),
         ("1", "Resumes ignored today"),
         ("1", "Set aside"),
-        ("0", "Chats waiting for a summary"),
     ]
 
 
 async def rows_behind(browser: Browser, path: str) -> int:
     """How many rows the list at this address has."""
-    return (await browser.get(path)).partition("<tbody>")[2].count("<tr>")
+    return (await browser.get(path)).partition("<tbody>")[2].count("<tr")
 
 
 async def test_five_deliveries_are_one_conversation(house: Api, enter: Enter) -> None:
@@ -206,7 +205,9 @@ async def test_a_roll_out_is_measured_as_the_api_measures_it(staged: Api, enter:
     told = (await staged.get("/v1/ops/rollout"))["channels"][0]
     async with enter() as browser:
         page = words_of(await browser.get("/ops/rollout"))
-        assert f"connected {told['now']['connected']} " in page
+        now = told["now"]
+        merged = f"{now['with_summary']} ({100 * now['with_summary_share']:.0f} %)"
+        assert f"Conversations with the borrower {now['connected']} of which a summary is merged {merged} " in page
         assert (await browser.get("/ops/rollout?form=csv")).startswith("channel,")
 
 
