@@ -134,7 +134,7 @@ class Cycle(Conclusion, frozen=True):
     reports: tuple[str, ...]
     """The ids of the events that tell of this attempt's messages: they settle its permits, and no others do."""
     promise_overdue_at: datetime | None
-    """When a promise in force that is not kept goes past its due date, in the borrower's zone."""
+    """When a promise in force that is not kept goes past its due date, in the borrower's zone; never once all is paid."""
 
     @property
     def terms(self) -> dict[str, object]:

@@ -61,11 +61,12 @@ def conclude(
     messages = _of_attempt(holding.messages, fate.broken_at[-1]) if fate.broken_at else holding.messages
     standing = _standing(messages)
     reminded, link = _message_flag(standing, "reminder"), _message_flag(standing, "payment_link")
-    promise = _promise(force, money, opening, now, zone) if force else None
+    settled = status in ("paid", "closed")
+    promise = _promise(force, money, opening, now, zone, settled=settled) if force else None
     counters = [c for c in fate.alive if is_counter(c, force)] if force and len(fate.alive) > 1 else []
     stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
     overdue_at = None
-    if promise and promise.due_date and promise.outcome in ("open", "partly_kept"):
+    if promise and promise.due_date and promise.outcome in ("open", "partly_kept") and not settled:
         overdue_at = end_of_day(promise.due_date, zone)
     return Cycle(
         cycle_id=ref[1],
@@ -81,7 +82,10 @@ def conclude(
         stage=stage,
         promise=promise,
         counter_proposals=tuple(
-            [_promise(c, money, opening, now, zone) for c in sorted(counters, key=key_of, reverse=True)]
+            [
+                _promise(c, money, opening, now, zone, settled=settled)
+                for c in sorted(counters, key=key_of, reverse=True)
+            ]
         ),
         history=_history(fate, money, opening, now, zone),
         payment_claim=_claim(holding.claims, status, holding.payments, zone) if holding.claims else None,
@@ -117,8 +121,10 @@ def _promise(
     *,
     ended_as: PromiseOutcome | None = None,
     replaced_by: CommitmentSaid | None = None,
+    settled: bool = False,
 ) -> Promise:
-    """A commitment as it is told. One that ended is not overdue; one that was kept before it was replaced stays kept."""
+    """A commitment as it is told. One that ended, or whose cycle was paid or closed, is not overdue; one that was kept before
+    it was replaced stays kept."""
     paid = paid_towards(said, money, zone)
     target = target_of(said, opening)
     kept = target is not None and paid >= target
@@ -133,7 +139,7 @@ def _promise(
         amount_candidates=tuple(quantised(a, currency or "") for a in said.amount_candidates),
         due_date_candidates=said.due_date_candidates,
         outcome=_outcome(kept, paid, ended_as),
-        overdue=past and not kept and ended_as is None,
+        overdue=past and not kept and ended_as is None and not settled,
         channel=said.channel,
         conversation_id=said.conversation_id,
         at=said.at,

@@ -188,6 +188,23 @@ def test_a_payment_after_the_due_date_does_not_keep_the_promise() -> None:
     assert (cycle.promise.overdue, cycle.promise_stands) == (True, False)
 
 
+def test_nothing_is_overdue_once_the_cycle_is_paid_or_closed() -> None:
+    late = [opened(days=-1), call("c-1", amount=2000), call("c-2", amount=3000, days=0.5, status="proposed")]
+    for end in (
+        paid(5000, days=5),
+        paid(100, days=5, settles=True),
+        event("cycle.closed", days=5, cycle_id="CY-1", loan_id="LN-1", reason="written_off"),
+    ):
+        cycle = cycle_after(*late, end, days=6)
+        assert cycle.promise
+        assert (cycle.promise.overdue, cycle.promise_overdue_at) == (False, None)
+        assert [c.overdue for c in cycle.counter_proposals] == [False]
+    back = event("payment.reversed", days=5.5, payment_ref="P-1", reason="bounced")
+    again = cycle_after(*late, paid(5000, days=5), back, days=6)
+    assert again.promise
+    assert again.promise.overdue, "a reversal opens the cycle again"
+
+
 def test_a_part_payment_keeps_a_part() -> None:
     cycle = cycle_after(opened(days=-1), call("c-1"), paid(2000, days=1))
     assert terms(cycle) == ("confirmed", 5000, DUE, "partly_kept")
