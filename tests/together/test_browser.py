@@ -35,6 +35,7 @@ PLACES = {
     "promises": "/ops/promises?show=broken",
     "callbacks": "/ops/callbacks",
     "conversations": "/ops/conversations",
+    "deliveries": "/ops/deliveries?show=repeats",
     "resumes": "/ops/resumes",
     "set-aside": "/ops/set-aside",
     "missing-reports": "/ops/missing-reports",
@@ -47,6 +48,7 @@ PLACES = {
     "audit": "/ops/audit",
     "asking": "/ops/borrowers/B-103/do/lift-hold?kind=dispute",
     "forgetting": "/ops/borrowers/B-101/forget",
+    "withholding": "/ops/borrowers/B-101/withhold?event_id=whatsapp:wa-7:1",
     "judging": "/ops/borrowers/B-101/judge?event_id=whatsapp:wa-7:1",
 }
 NASTY_PLACE = "/ops/borrowers/B-105"
@@ -223,5 +225,28 @@ def test_a_team_lead_walks_from_the_morning_to_one_borrower_and_lifts_a_hold(roo
     expect(page.get_by_text("+919000000101")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Your key")).to_be_visible()
+    assert wrong == []
+    context.close()
+
+
+def test_a_sentence_is_withheld_and_struck_out_with_who_and_why(room: Room) -> None:
+    context, page, wrong = room.enter()
+    page.goto("/ops/borrowers/B-102")
+    page.get_by_role("link", name="Withhold a sentence").first.click()
+    page.get_by_label("Sentence").select_option(
+        label="1: He says he paid on Thursday and will send the receipt. (shown)"
+    )
+    page.get_by_label("Reason").fill("he never said so")
+    page.get_by_role("button", name="Withhold it").click()
+    expect(page.get_by_role("region", name="What an agent reads").get_by_text("he never said so")).to_be_visible()
+    expect(page.locator("s", has_text="He says he paid on Thursday")).to_be_visible()
+    told = httpx.get(
+        f"{room.service.url}/v1/borrowers/B-102/briefing", headers={"Authorization": f"Bearer {room.key}"}, timeout=30
+    )
+    assert "paid on Thursday and will send" not in told.json()["text"]
+    page.get_by_role("link", name="Show it again").click()
+    page.get_by_label("Reason").fill("the recording has it")
+    page.get_by_role("button", name="Show it again").click()
+    expect(page.locator("s")).to_have_count(0)
     assert wrong == []
     context.close()
