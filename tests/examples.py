@@ -13,3 +13,8 @@ AT_LEAST: Final = 10
 def often(examples: int) -> int:
     """For `settings(max_examples=...)`."""
     return examples if os.environ.get("CI") else min(examples, max(AT_LEAST, examples // WHILE_WORKING))
+
+
+def changed_bodies(examples: int) -> int:
+    """As `often`, of vendors' bodies that were changed; `MUTATED_BODIES` names another number for one long run."""
+    return int(os.environ.get("MUTATED_BODIES", "0")) or often(examples)

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.delivery import Delivery
@@ -19,6 +19,7 @@ from tests.channels.vendors.reading import ARRIVED, events, is_one_thing, of, pa
 from tests.channels.vendors.test_mappings import bolna
 from tests.channels.vendors.test_voice import retell_chat
 from tests.channels.vendors.test_whatsapp import WAMID, message, meta
+from tests.examples import changed_bodies
 from tests.vendors import Sample, need_samples, sample, samples
 
 SCALARS = st.one_of(
@@ -30,6 +31,7 @@ SCALARS = st.one_of(
     st.sampled_from(["", "none", "\x00", "\ud800", "+919000000101", "1795180330", "9" * 400]),
     st.sampled_from(["1970-01-01 00:00:00", "2026-13-45T99:99:99Z", "9999-12-31T23:59:59-12:00"]),
 )
+many = settings(max_examples=changed_bodies(100))
 ANYTHING = st.recursive(
     SCALARS,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
@@ -66,6 +68,7 @@ def read(channel: str, vendor: str, raw: bytes, content_type: str | None = "appl
     return items
 
 
+@many
 @given(st.sampled_from(BODIES), st.data())
 def test_a_changed_body_is_read_as_far_as_it_can_be(body: tuple[str, str, Any], data: st.DataObject) -> None:
     channel, vendor, document = body
@@ -78,6 +81,7 @@ def test_a_changed_body_is_read_as_far_as_it_can_be(body: tuple[str, str, Any], 
         assert not isinstance(document, dict)
 
 
+@many
 @given(
     st.sampled_from(sorted(VENDORS)), st.one_of(st.binary(max_size=80), ANYTHING.map(lambda v: json.dumps(v).encode()))
 )
@@ -95,6 +99,7 @@ STATUSES = [
 ]
 
 
+@many
 @given(st.integers(0, 3), st.data())
 def test_one_bad_message_loses_none_of_its_neighbours(place: int, data: st.DataObject) -> None:
     whole = meta(*NEIGHBOURS, statuses=STATUSES)
@@ -109,6 +114,7 @@ def test_one_bad_message_loses_none_of_its_neighbours(place: int, data: st.DataO
     assert sum(item.status is not None for item in items) == len(STATUSES)
 
 
+@many
 @given(st.data())
 def test_one_bad_entry_or_change_loses_none_of_its_neighbours(data: st.DataObject) -> None:
     bad = data.draw(ANYTHING)
@@ -122,6 +128,7 @@ def test_one_bad_entry_or_change_loses_none_of_its_neighbours(data: st.DataObjec
         assert f"wa:msg:{WAMID}" in keys
 
 
+@many
 @given(ANYTHING)
 def test_one_bad_result_of_a_mapping_loses_none_of_its_neighbours(bad: Any) -> None:
     good = {"messageId": "1", "from": "919000000101", "message": {"text": "hi", "type": "TEXT"}}
@@ -166,6 +173,7 @@ def test_a_yes_that_a_model_wrote_is_no_hard_event_and_names_nobody(file: str, w
     assert not set(Summary.model_fields) & {"identity_verified", "payment_confirmed", "reminded"}
 
 
+@many
 @given(st.sampled_from([one for one in samples() if one.file in CAPTURED] or [None]), st.data())
 def test_whatever_a_model_captured_no_hard_event_comes_of_it(one: Sample | None, data: st.DataObject) -> None:
     if one is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -34,11 +33,11 @@ from tests.channels.vendors.test_mutated import ANYTHING
 from tests.channels.vendors.test_voice import retell_chat
 from tests.channels.vendors.test_whatsapp import message, meta
 from tests.conftest import FIGURES
-from tests.examples import often
+from tests.examples import changed_bodies
 from tests.service.hooks.posting import ORIGIN, Posting, posting
 from tests.vendors import FORM, samples, signed
 
-BODIES: Final = int(os.environ.get("MUTATED_BODIES", "0")) or often(80)
+BODIES: Final = changed_bodies(80)
 SECONDS: Final = 300 + BODIES // 2
 READ_EVERY: Final = 20
 """Posts, before what they stored is read."""
