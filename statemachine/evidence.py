@@ -88,7 +88,7 @@ class Counted:
             for element in bucket.elements:
                 by_type[type(element)].append(element)
                 known = first.setdefault(element.event_id, element)
-                if known.digest != element.digest or known.at != element.at:
+                if known is not element and (known.digest != element.digest or known.at != element.at):
                     told_otherwise = True
                 if (loan_id := element.loan_id) is not None and element.at < loans.get(loan_id, _NEVER):
                     loans[loan_id] = element.at

@@ -18,13 +18,13 @@ from typing import Any
 from statemachine import entries, stamps
 from statemachine.elements import (
     WRONG_BORROWER,
+    AnyElement,
     CommitmentSaid,
     ContactChoice,
     ConversationBegun,
     ConversationTold,
     CycleBegun,
     CycleEnded,
-    Element,
     FactStatedOnce,
     HoldSet,
     IdentifierFact,
@@ -320,7 +320,7 @@ def _united_buckets(mine: Iterable[Bucket], theirs: Iterable[Bucket], limits: Li
 # -- keeping the newest --------------------------------------------------------------------------------------
 
 
-def _with(bucket: Bucket, added: Sequence[Element], let_go: Key | None, limits: Limits) -> Bucket:
+def _with(bucket: Bucket, added: Sequence[AnyElement], let_go: Key | None, limits: Limits) -> Bucket:
     """The bucket with these elements too, its newest kept; elements of one key are one."""
     if len(added) == 1 and let_go is None:
         return _with_one(bucket, added[0], limits)
@@ -332,15 +332,17 @@ def _with(bucket: Bucket, added: Sequence[Element], let_go: Key | None, limits: 
     newest_gone = _latest(bucket.let_go, let_go, gone[-1].key if gone else None)
     if len(kept) == len(bucket.elements) and newest_gone == bucket.let_go and all(e.key in known for e in kept):
         return bucket
+    bucket.give_pieces()
     return Bucket(bucket.name, kept, newest_gone)
 
 
-def _with_one(bucket: Bucket, added: Element, limits: Limits) -> Bucket:
+def _with_one(bucket: Bucket, added: AnyElement, limits: Limits) -> Bucket:
     """As `_with`, of one element, as nearly always: it is put in its place."""
     elements, key = bucket.elements, added.key
     place = bisect_left(elements, key, key=key_of)
     if place < len(elements) and elements[place].key == key:
         return bucket
+    bucket.give_pieces()
     united = (*elements[:place], added, *elements[place:])
     limit = limits.of(bucket.name[0])
     too_many = len(united) - limit if limit is not None else 0

@@ -67,37 +67,48 @@ def conversations_told(
     words = {e.event_id: e for e in prose if e.text and now < e.at + life}
     in_words = [c for c in reversed(conversations) if c.event_id in words][:PROSE_CONVERSATIONS]
     shown = {c.event_id for c in in_words}
-    result = []
-    for c in conversations:
-        told = words.get(c.event_id) if c.event_id in shown else None
-        text, held_back = without(told.text, hidden) if told else (None, 0)
-        result.append(
-            Conversation(
-                channel=c.channel,
-                conversation_id=c.conversation_id,
-                event_id=c.event_id,
-                revision=c.revision,
-                at=c.at,
-                outcome=c.outcome,
-                contact=c.contact,
-                disposition=c.disposition,
-                reached=c.reached,
-                step=c.step,
-                third_party=c.third_party,
-                direction=c.direction,
-                language=c.language,
-                agent=c.agent,
-                resume_id=c.resume_id,
-                entered_state=c.entered_state,
-                prose=text if told and not told.claims else None,
-                claiming=text if told and told.claims else None,
-                amounts=told.amounts if told else (),
-                loan_id=c.loan_id,
-                cycle_id=c.cycle_id,
-                held_back=held_back,
-            )
-        )
-    return tuple(result), [c.at + life for c in in_words]
+    told = [_told(c, words.get(c.event_id) if c.event_id in shown else None, hidden) for c in conversations]
+    return tuple(told), [c.at + life for c in in_words]
+
+
+def _told(c: ConversationTold, prose: ProseTold | None, hidden: frozenset[str]) -> Conversation:
+    """A conversation is concluded once for the prose it is told with, and kept with what it rests on: most of a record's
+    are the same after a merge as before it."""
+    kept: tuple[ProseTold | None, Conversation] | None = c.__dict__.get(_KEPT)
+    if kept is not None and kept[0] is prose and not hidden:
+        return kept[1]
+    text, held_back = without(prose.text, hidden) if prose else (None, 0)
+    claims = prose is not None and prose.claims
+    conversation = Conversation(
+        channel=c.channel,
+        conversation_id=c.conversation_id,
+        event_id=c.event_id,
+        revision=c.revision,
+        at=c.at,
+        outcome=c.outcome,
+        contact=c.contact,
+        disposition=c.disposition,
+        reached=c.reached,
+        step=c.step,
+        third_party=c.third_party,
+        direction=c.direction,
+        language=c.language,
+        agent=c.agent,
+        resume_id=c.resume_id,
+        entered_state=c.entered_state,
+        prose=None if claims else text,
+        claiming=text if claims else None,
+        amounts=prose.amounts if prose else (),
+        loan_id=c.loan_id,
+        cycle_id=c.cycle_id,
+        held_back=held_back,
+    )
+    if not hidden:
+        c.__dict__[_KEPT] = (prose, conversation)
+    return conversation
+
+
+_KEPT = "told"
 
 
 def started_of(

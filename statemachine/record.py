@@ -24,6 +24,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from statemachine.elements import (
+    AnyElement,
     CommitmentSaid,
     ConversationTold,
     Key,
@@ -84,8 +85,7 @@ class Bucket(Stored, frozen=True):
     """The newest elements of one name, in the order of their keys, and the newest key that was let go."""
 
     name: Name
-    elements: tuple[Any, ...] = ()
-    """Each of one of the classes of `AnyElement`."""
+    elements: tuple[AnyElement, ...] = ()
     let_go: Key | None = None
 
     @cached_property
@@ -112,7 +112,14 @@ class Bucket(Stored, frozen=True):
         elements = b",".join([e.encoded for e in self.elements])
         return b'%s%s]%s,"name":%s}' % (_BUCKET_OPENS, elements, let_go, _to_json(self.name))
 
+    def give_pieces(self) -> None:
+        """Of bytes that are known already, to each element its own: another bucket is going to hold it, and be encoded."""
+        if _ENCODED in self.__dict__ and self.elements and _ENCODED not in self.elements[0].__dict__:
+            for element, piece in zip(self.elements, _PIECES.decode(self.encoded).elements, strict=True):
+                element.__dict__[_ENCODED] = bytes(piece)
 
+
+_ENCODED: Final = "encoded"
 _to_json: Final = msgspec.json.Encoder().encode
 _RECORD_OPENS: Final = b'{"borrower_id":'
 _BUCKET_OPENS: Final = b'{"elements":['
@@ -198,12 +205,6 @@ class Record(Stored, frozen=True):
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-class _BucketRead(msgspec.Struct, forbid_unknown_fields=True):
-    name: Name
-    elements: list[msgspec.Raw] = []
-    let_go: Key | None = None
-
-
 class _RecordRead(msgspec.Struct, forbid_unknown_fields=True):
     borrower_id: str
     schema_version: Literal[1]
@@ -211,29 +212,28 @@ class _RecordRead(msgspec.Struct, forbid_unknown_fields=True):
     tombstones: tuple[Tombstone, ...] = ()
 
 
+class _Pieces(msgspec.Struct):
+    elements: list[msgspec.Raw]
+
+
 _RECORD: Final = msgspec.json.Decoder(_RecordRead, dec_hook=valued)
-_BUCKET: Final = msgspec.json.Decoder(_BucketRead)
+_BUCKET: Final = msgspec.json.Decoder(Bucket, dec_hook=valued)
+_PIECES: Final = msgspec.json.Decoder(_Pieces)
 _NOT_OURS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def _read(raw: bytes) -> Record:
-    """What a merge leaves alone of it need not be encoded again: each bucket, and each element, is written as it was read.
-    Bytes in which things do not stand in our order are left to be encoded."""
+    """Each bucket as it was read is as it is written: what a merge leaves alone need not be encoded again. Bytes in which
+    things do not stand in our order are left to be encoded."""
     read = _RECORD.decode(raw)
     is_ours = raw.startswith(_RECORD_OPENS)
-    buckets = tuple([_bucket(bytes(piece), is_ours) for piece in read.buckets])
-    return Record(read.borrower_id, buckets, tombstones=read.tombstones)
-
-
-def _bucket(raw: bytes, is_ours: bool) -> Bucket:
-    read = _BUCKET.decode(raw)
-    pieces = [bytes(piece) for piece in read.elements]
-    bucket = Bucket(read.name, tuple([element_of(piece) for piece in pieces]), read.let_go)
-    if is_ours and raw.startswith(_BUCKET_OPENS):
-        bucket.__dict__["encoded"] = raw
-        for element, piece in zip(bucket.elements, pieces, strict=True):
-            element.__dict__["encoded"] = piece
-    return bucket
+    buckets = []
+    for piece in map(bytes, read.buckets):
+        bucket = _BUCKET.decode(piece)
+        if is_ours and piece.startswith(_BUCKET_OPENS):
+            bucket.__dict__[_ENCODED] = piece
+        buckets.append(bucket)
+    return Record(read.borrower_id, tuple(buckets), tombstones=read.tombstones)
 
 
 def _document(raw: bytes) -> Any:

@@ -173,3 +173,9 @@ def test_a_document_that_nobody_wrote_is_said_to_be_unreadable(raw: bytes) -> No
 def test_every_element_has_a_bucket_of_its_own_kind() -> None:
     kinds = {bucket_of(e)[0] for b in record_of(call("c-1"), paid(1, days=1)).buckets for e in b.elements}
     assert kinds == {"commitments", "conversations", "payments"}
+
+
+def test_what_was_computed_from_an_element_does_not_come_along_when_it_changes() -> None:
+    said = record_of(call("c-1")).by_name["commitments", "", "confirmed"].elements[0]
+    assert b"Asha" not in said.encoded
+    assert b"Asha" in said.changed(quote="Asha will pay").encoded
