@@ -35,6 +35,11 @@ WAITERS_LIMIT: Final = 1_000  # readers who wait for a model; who comes on top o
 POLL_SECONDS: Final = 0.03  # of those that a proposer elsewhere answers
 POLLED_AT_ONCE: Final = 500
 NOTED_LIMIT: Final = 10_000
+READS_AT_ONCE: Final = 16
+"""Wants of reads in one transaction: it runs where requests are answered, and a model answers fewer in that time anyway."""
+READS_PAUSE_SECONDS: Final = 0.05
+READS_WAITING_LIMIT: Final = 1_000
+"""Wants of reads that are not noted yet; of more the oldest are dropped, and wanted when they are read again."""
 AGAIN_SECONDS: Final = 60.0
 """So long after a model has failed a read asks for another try."""
 
@@ -58,8 +63,13 @@ class Proposals:
         self._changed: dict[tuple[str, str], str] = {}
         """By borrower that changed, the loan of the current cycle."""
         self._wanted: dict[Key, None] = {}
+        """By readers who wait."""
+        self._read: dict[Key, None] = {}
+        """By readers who do not, in the order of their reading."""
         self._noted: dict[Key, tuple[int, datetime]] = {}
         self._noting: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        """Set when somebody waits for what is to be noted."""
         self._waiting: dict[asyncio.Future[None], tuple[Key, int, datetime]] = {}
         self._polling: asyncio.Task[None] | None = None
 
@@ -117,6 +127,7 @@ class Proposals:
         told = asyncio.get_running_loop().create_future()
         self._waiting[told] = (key, version, now)
         self._wanted[key] = None
+        self._hurry.set()
         self._note_soon(0.0)
         if self._polling is None or self._polling.done():
             self._polling = asyncio.get_running_loop().create_task(self._poll())
@@ -176,7 +187,12 @@ class Proposals:
         self._noted[key] = (version, now)
         if len(self._noted) > NOTED_LIMIT:
             del self._noted[next(iter(self._noted))]
-        self._wanted[key] = None
+        self._read.pop(key, None)
+        self._read[key] = None
+        if len(self._read) > READS_WAITING_LIMIT:
+            oldest = next(iter(self._read))
+            del self._read[oldest]
+            self._noted.pop(oldest, None)
         self._note_soon(NOTE_SECONDS)
 
     def _note_soon(self, seconds: float) -> None:
@@ -184,14 +200,26 @@ class Proposals:
             self._noting = asyncio.get_running_loop().create_task(self._note(seconds))
 
     async def _note(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        while self._changed or self._wanted:
-            await self.flush()
+        await self._rest(seconds)
+        while self._changed or self._wanted or self._read:
+            self._hurry.clear()
+            await self.flush(READS_AT_ONCE)
+            if self._read:
+                await self._rest(READS_PAUSE_SECONDS)
 
-    async def flush(self) -> None:
-        """Notes what is wanted. What the database cannot take now is not noted: the next read asks again."""
+    async def _rest(self, seconds: float) -> None:
+        """Unless somebody waits."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+
+    async def flush(self, reads: int = READS_WAITING_LIMIT) -> None:
+        """Notes what is wanted, of reads so many, the newest. What the database cannot take now is not noted: the next read asks
+        again."""
         changed, self._changed = self._changed, {}
         wanted, self._wanted = self._wanted, {}
+        for _ in range(min(reads, len(self._read))):
+            wanted[self._read.popitem()[0]] = None
         keys = [
             Key(tenant, borrower_id, channel, loan_id)
             for (tenant, borrower_id), loan_id in changed.items()

@@ -17,10 +17,10 @@ from sqlalchemy import select, update
 from channels import CHANNELS
 from service.database import DatabaseUnavailable
 from service.models.asking import Message, ModelFailed
-from service.proposer import prompts, rows
-from service.proposer.proposals import AGAIN_SECONDS
+from service.proposer import prompts, proposals, rows
+from service.proposer.proposals import AGAIN_SECONDS, READS_AT_ONCE, READS_WAITING_LIMIT
 from service.proposer.proposer import CALLS_AT_ONCE, CAREFULLY_AT_ONCE, KEPT_DAYS, TRIES, WANTED_MINUTES, Proposer
-from service.proposer.rows import PROPOSAL, WANTED
+from service.proposer.rows import PROPOSAL, WANTED, Key
 from tests.limits import PATIENCE_SECONDS
 from tests.service.api import Answer, Api, Body, api
 from tests.service.embedded import SECRETS, TENANT
@@ -471,6 +471,35 @@ async def test_what_is_asked_at_once_is_bounded_and_the_newest_comes_first(servi
 
 
 # -- what goes -----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_flood_of_reads_is_noted_a_few_at_a_time_the_newest_first_and_holds_up_nobody_who_waits(
+    service: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise those who read beside a model that does not answer wait for the rows of each other."""
+    told, now, at_once, is_noted = service.parts.proposals, service.now, list[set[str]](), asyncio.Event()
+    want = rows.want
+
+    def counted(connection: Any, keys: Any, at: Any) -> None:
+        at_once.append({key.borrower_id for key in keys})
+        want(connection, keys, at)
+        is_noted.set()
+
+    monkeypatch.setattr(rows, "want", counted)
+    monkeypatch.setattr(proposals, "NOTE_SECONDS", PATIENCE_SECONDS)
+    names = [f"B-{number}" for number in range(READS_WAITING_LIMIT + 40)]
+    for name in names:
+        assert await told.proposed(Key(TENANT, name, "voice", ""), 1, now) == (None, "not_ready")
+    waiting = asyncio.create_task(told.wait(Key(TENANT, "B-waits", "voice", ""), 1, PATIENCE_SECONDS))
+    await is_noted.wait()
+    assert at_once[0] == {"B-waits", *names[-READS_AT_ONCE:]}
+    await told.flush()
+    assert names[39] not in set().union(*at_once), "what nobody can be asked about in time is dropped"
+    assert names[40] in set().union(*at_once)
+    assert await told.proposed(Key(TENANT, names[0], "voice", ""), 1, now) == (None, "not_ready")
+    await told.flush()
+    assert at_once[-1] == {names[0]}, "and wanted again when it is read again"
+    waiting.cancel()
 
 
 async def test_what_has_expired_and_what_was_wanted_too_long_ago_goes(service: Api) -> None:
