@@ -255,11 +255,12 @@ class Decisions:
         return await self._means.database.read(look)
 
     def _is_so(self, conn: Connection, tenant: str, borrower_id: str, item: Json) -> bool:
-        """The last look before a decision leaves as current; what fails it is a fault of ours, withheld and counted."""
-        if item["status"] == "active" and current.is_current(conn, tenant, borrower_id, item["decision_id"]):
-            return True
-        self._means.measures.shown.labels("decisions").inc()
-        return False
+        """The last look before a decision leaves as current: one that moved on since it was found is withheld. What should not
+        have been found is a fault of ours, withheld and counted."""
+        if item["status"] != "active" or item["borrower_id"] != borrower_id:
+            self._means.measures.shown.labels("decisions").inc()
+            return False
+        return current.is_current(conn, tenant, borrower_id, item["decision_id"])
 
 
 # -- one check ---------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -262,3 +263,25 @@ async def test_a_rebuild_gives_the_same_records_and_versions(where: Where) -> No
             service.behind.database, SECRETS, POLICIES, service.behind.clock, lambda done, total: None
         )
         assert (found.changed, await service.behind.all_rows()) == (0, before)
+
+
+async def test_what_moves_on_while_it_is_listed_is_withheld_and_no_fault(
+    where: Where, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the first look and the last; and one that should not have been found is withheld and counted."""
+    async with kept(where) as service:
+        listed = partial(service.decisions.listed, TENANT, "B-1", is_history=False, limit=10, before=None)
+        shown = service.decisions._means.measures.shown.labels("decisions")
+        await service.take("D-1")
+        with monkeypatch.context() as moving:
+            moving.setattr(current, "is_current", lambda *_: False)
+            assert (found := await listed()) is not None
+        assert (found.items, shown._value.get()) == ([], 0)
+        assert [item["decision_id"] for item in (await listed()).items] == ["D-1"]  # type: ignore[union-attr]
+        await service.see("v13")
+        of_borrower = rows.of_borrower
+        with monkeypatch.context() as broken:
+            broken.setattr(current, "usable", lambda conn, tenant, found: list(found))
+            broken.setattr(rows, "of_borrower", lambda *args, **own: of_borrower(*args, **own | {"active_only": False}))
+            assert (found := await listed()) is not None
+        assert (found.items, shown._value.get()) == ([], 1)
