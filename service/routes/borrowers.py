@@ -345,14 +345,15 @@ class Lookup(Named):
 
 
 @call(
-    router, "POST", "/v1/borrowers/lookup", "lookup", scope="read", body=Lookup,
+    router, "POST", "/v1/borrowers/lookup", "lookup", scope="read", body=Lookup, query=OfNothing,
     examples={"by number": {"identifier": {"kind": "phone", "value": "09000000101"}}},
     answers="200 `{borrower_id, provisional}`; 404; 409 with `candidates`.",
 )  # fmt: skip
 async def lookup(call: Call) -> Response:
     """Whose identifier or loan is this?"""
+    in_query = call.query(OfNothing)
     asked = await call.body(Lookup)
-    await after(call, asked.after)
+    await after(call, asked.after or in_query.after)
     policy = call.parts.policies.for_tenant(call.tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
 

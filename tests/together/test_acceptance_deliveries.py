@@ -411,6 +411,8 @@ def test_after_names_a_write_and_waits_for_it(borrower: Borrower) -> None:
     for path in ("/v1/borrowers", "/v1/ops/stats", "/v1/ops/set-aside", "/v1/ops/missing-reports", "/v1/ops/resumes"):
         assert borrower.tenant.get(path, after=answer["event_id"]), path
     assert borrower.tenant.lookup(borrower_id=borrower.id, after=answer["event_id"])
+    named = {"params": {"after": answer["event_id"]}, "json": {"borrower_id": borrower.id}}
+    assert borrower.tenant.http.post("/v1/borrowers/lookup", **named).status_code == 200
     assert not borrower.resume(after=answer["event_id"])["degraded"]
 
 
