@@ -3,6 +3,8 @@
 What it held is dropped: whoever it does not know is read all the same, and caught up with.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -14,7 +16,7 @@ depends_on = None
 TEXT = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 
 
-def _indexed(*words: sa.Column) -> None:
+def _indexed(*words: sa.Column[Any]) -> None:
     op.create_table(
         "recall_indexed",
         sa.Column("tenant", TEXT, nullable=False),
@@ -25,7 +27,7 @@ def _indexed(*words: sa.Column) -> None:
     )
 
 
-def _words(kind: sa.types.TypeEngine, **options: bool) -> None:
+def _words(kind: sa.types.TypeEngine[Any], **options: bool) -> None:
     op.create_table(
         "recall_word",
         sa.Column("tenant", TEXT, nullable=False),
