@@ -92,6 +92,8 @@ def delay(line: Line, chain: list[int], numbers: list[Number], place: int) -> in
 def direction(line: Line, first: int, after: int) -> int:
     """1 ahead, -1 back, 0 when a length of time points nowhere ("3 din se bimar hu")."""
     before = line.before(first)
+    if before in words.ROUGHLY:
+        before = line.before(first - 1)  # "in about two weeks"
     if before in words.EARLIER_ON:
         return 0
     place = line.skip(after, words.KE, 1)

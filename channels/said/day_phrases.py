@@ -232,6 +232,8 @@ def length_without_number(line: Line, at: int) -> int | None:
     article = line.texts[at] in words.ARTICLE
     place = at + 1 if article else at
     unit, before = line.texts[place].removesuffix("'s"), line.before(at)
+    if before in words.ROUGHLY:
+        before = line.before(at - 1)
     beyond = line.skip(place + 1, words.KE, 1)
     follower = line.texts[beyond]
     ahead = (

@@ -169,6 +169,8 @@ class Line:
         before = first - 1 - (self.before(first) == "the")
         if before >= 0 and self.texts[before] in _BEFORE_AN_OPEN_END:
             return True
+        if self.texts[before] == "from":  # "from the 5th onwards", "a week from Friday"
+            return self.texts[after] in _ONWARDS or (before > 0 and self.texts[before - 1] in words.UNITS_OF_TIME)
         place = self.skip(after, words.KE, 1)
         follower = self.texts[place + 1]
         if self.texts[place] in words.SE and follower not in words.AGO:
@@ -186,5 +188,6 @@ _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
 _IN_A_BARE_ANSWER = words.FILLERS | words.CURRENCIES.keys() | words.UNITS_OF_TIME | words.BETWEEN | (_JOINTS - {","})
 _BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | words.SE
 _IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until", "the"})
+_ONWARDS = frozenset({"onwards", "onward"})
 _DAY_NAMES = words.PLAIN_DAYS | words.WEEKDAYS.keys() | words.MONTHS.keys()
 _BEFORE_AN_OPEN_END = frozenset({"after", "since"})

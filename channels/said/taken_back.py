@@ -108,6 +108,8 @@ class _Sentence:
                 # "aaj nahi ho payega kal pakka": the verb is of the day before it.
                 return _Verdict.DENIED if verb and not self._phrase_before(place) else _Verdict.MEANT
             if denies(word):
+                if self._limits(place):
+                    return _Verdict.MEANT  # "not later than the 5th"
                 return _Verdict.MEANT if others and not verb and word in words.NOT else _Verdict.DENIED
             if self._is_offer(place):
                 return _Verdict.MEANT

@@ -38,6 +38,8 @@ def week_phrase(line: Line, at: int) -> int | None:
     away, end = _week(line, at, bare=True)
     if away is None:
         return None
+    if said is None and _after_next(line, end):
+        return line.add_day((Week(2),), at, end + 2)
     closing = line.skip(end, words.KE, 1)
     if line.texts[closing] in words.END:
         return line.add_day((Week(away, *END_OF_WEEK),), at, closing + 1)
@@ -88,8 +90,14 @@ def weekday_phrase(line: Line, at: int) -> int | None:
     away, end = _week(line, line.skip(after, words.KE, 2), bare=False)
     if away is not None and said == "plain":
         return line.add_day((WeekdayInWeek(words.WEEKDAYS[day], away),), at, end)
-    from_then = line.before(at) == "from" and at > 1 and line.texts[at - 2] in words.UNITS_OF_TIME
-    return line.add_day((Weekday(words.WEEKDAYS[day], said),), at, after, open_ended=from_then or None)
+    if _after_next(line, after):
+        return line.add_day((Weekday(words.WEEKDAYS[day], "over"),), at, after + 2)
+    return line.add_day((Weekday(words.WEEKDAYS[day], said),), at, after)
+
+
+def _after_next(line: Line, after: int) -> bool:
+    """ "Friday after next", "the week after next"."""
+    return line.texts[after] == "after" and line.texts[after + 1] in words.NEXT
 
 
 def _weekday_is_meant(line: Line, at: int) -> bool:

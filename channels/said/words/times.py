@@ -110,6 +110,7 @@ SE = spellings("se से")
 AGO = spellings("ago back before pehle pahle phle pehele earlier पहले")
 SINCE = spellings("se since for से")
 EARLIER_ON = spellings("last past pichhle pichle पिछले since")
+ROUGHLY = spellings("about around approx lagbhag karib kareeb लगभग करीब")
 LASTING = spellings("bhar भर")  # "hafte bhar mein"
 FROM_NOW = TODAY | {"now"}
 AHEAD = (

@@ -49,7 +49,8 @@ PAST = (
     | GAVE_AFTER_STEM
     | spellings(
         "tha thi paya payi paye bola boli bole kaha bataya batayi aaya aayi aaye aya ayi mila mili mile "
-        "was were did had told said called came received got went took bought borrowed lost missed promised asked spoke "
+        "was were did didn't didnt had told said called "
+        "came received got went took bought borrowed lost missed promised asked spoke "
         "informed started closed happened bounced deducted debited "
         "था थी थे बोला बोली कहा बताया आया आयी आई मिला मिली गये"
     )
@@ -95,7 +96,7 @@ PUT_OFF = spellings(
 CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never without")
 HARD = spellings("mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
 NOT_IN_HINDI = spellings("nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
-MORE_OR_LESS = spellings("zyada zyaada jyada jyaada more less kam ज्यादा ज़्यादा कम")
+MORE_OR_LESS = spellings("zyada zyaada jyada jyaada more less later earlier kam ज्यादा ज़्यादा कम")
 MYSELF = spellings("i we")
 ONLY = spellings("only sirf just bas सिर्फ बस")
 # "I don't think", "pata nahi": a day after one of these and a negation is doubted.
@@ -136,6 +137,7 @@ HAPPENS = spellings(
 )
 ENGLISH_VERBS = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
+    "didn't didnt "
     "had told said called came received got went took bought borrowed lost missed promised asked spoke informed started "
     "closed happened bounced deducted debited remaining rest baaki baki will shall going gonna would can could promise plan "
     "planning intend trying come comes coming credited credit receive receives get gets arrives"
