@@ -794,6 +794,11 @@ def test_each_channels_latest_is_told_in_its_words_before_any_other() -> None:
     assert len(text) <= NARRATIVE_CHARACTERS
 
 
+def test_a_report_of_which_nothing_may_be_told_is_called_withheld_and_not_left_out_too() -> None:
+    assert WORDS["report"]("", True, True, None).strip() == "Its report is withheld."
+    assert WORDS["report"]("", True, False, None).strip() == "Its report is left out here."
+
+
 def test_older_conversations_that_are_not_listed_are_counted() -> None:
     chats = [told(f"w-{n:02}", channel="whatsapp", hours=n / 10) for n in range(30)]
     text = briefing(*chats).text
