@@ -1,7 +1,7 @@
 """Everything kept of one borrower, as one document: what a data-access request is answered with (API 10).
 
-The call and the operations room hand out the same document. Entries are as posted and as they may be told now: what has expired is
-not in it. What a person withheld from agents is in it, since it is kept.
+The call and the operations room hand out the same document. Entries are as posted and as they may be told now: what has expired
+is not in it. What a person withheld from agents is in it, since it is kept.
 """
 
 from __future__ import annotations
