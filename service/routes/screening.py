@@ -40,7 +40,7 @@ class Example(Frozen):
 
 @call(
     router, "POST", "/v1/ops/screening-examples", "add_screening_example", scope="events:ops", body=Example,
-    examples={"a name that a rule missed": {"event_id": "sum-wa-1", "sentence": 0, "should": "fail"}},
+    examples={"a name that a rule missed": {"event_id": "whatsapp:c-1:1", "sentence": 0, "should": "fail"}},
     answers="200 the example; 404 for a summary or sentence that there is not.",
 )  # fmt: skip
 async def add_screening_example(call: Call) -> Response:
