@@ -27,6 +27,7 @@ from statemachine.screening.orders import as_quotation, instructs
 from statemachine.screening.payment_rules import HAS_PAID
 from statemachine.screening.reading import Numbers, glance_at, own_of
 from statemachine.screening.rule import Rule
+from statemachine.screening.secret_rules import SECRET
 from statemachine.screening.sentences import Sentence, sentences_of
 from statemachine.screening.standing_rules import BUCKET, COUNT_OF, DAYS_PAST_DUE, STANDING
 from statemachine.screening.step_rules import BLOCKED, OUTSTANDING_STEP, PENDING
@@ -37,6 +38,7 @@ CACHED_READINGS = 512
 
 RULES: tuple[Rule, ...] = (
     INSTRUCTION,
+    SECRET,
     BALANCE,
     HAS_PAID,
     BLOCKED,

@@ -5,6 +5,7 @@ from statemachine.screening.patterns import (
     BE,
     COUNTED,
     DATE,
+    HINDI_BE,
     KINDS,
     LARGE,
     NUMBER_MARKS,
@@ -33,8 +34,19 @@ _SMALL_BALANCE = (
         "#",
     ),
 )
+_ONE_EMI_WORDS = "emi installment instalment kist kisht ईएमआई किस्त"
+_ONE_EMI = one_of(_ONE_EMI_WORDS)
 _LEFT = (
     pattern(r"## (?:rs |rupees |rupaye |more |is |are ){0,2}(?:left|remain|more|to go)", "##", "left remain more go"),
+    # What an instalment is; "she will pay her EMI of 5,000" is a plan.
+    pattern(rf"{_ONE_EMI} (?:amount |rashi )?(?:is|was) (?:rs )?##", _ONE_EMI_WORDS, "is was", "##"),
+    pattern(rf"{_ONE_EMI} (?:amount|rashi) (?:rs )?##", _ONE_EMI_WORDS, "amount rashi", "##"),
+    pattern(
+        rf"{_ONE_EMI} (?:rs )?## (?:rs |rupaye |rupees )?(?:ki |ka |की |का )?{HINDI_BE}",
+        _ONE_EMI_WORDS,
+        "##",
+        w.HINDI_BE,
+    ),
 )
 
 
@@ -68,7 +80,7 @@ def _names_a_balance(spoken: str) -> bool:
 
 BALANCE = Rule(
     "balance",
-    1,
+    2,
     _is_balance,
     (*needs_of(_LEFT), KINDS.needed(_BALANCE_KEYWORDS, NUMBER_MARKS)),
     passes=(
@@ -82,6 +94,9 @@ BALANCE = Rule(
         "Called on 9000000101 about the dues of loan LN-700123.",
         "She wants to clear the dues, her salary is 25,000.",
         "Borrower ne kaha ki 12,400 baaki hai.",
+        "She said her EMI is 4,566.",
+        "She will pay her EMI of 5,000 on Friday.",
+        "She lives in Balance Town.",
     ),
     fails=(
         "balance 12,400",
@@ -97,10 +112,18 @@ BALANCE = Rule(
         "बकाया ₹12,400 है",
         "She owes twelve thousand four hundred.",
         "Balance: 50",
+        "Her EMI is 5,000 per month.",
+        "EMI amount: 4,566",
+        "EMI 6,000 ki hai.",
+        "ईएमआई 4,500 की है।",
+        "The payoff amount is 88,000.",
+        "Pre-closure figure is 56,200.",
     ),
 )
 
-_CONCESSIONS = "settlement waiver discount rebate concession moratorium cashback ots restructuring"
+_CONCESSIONS = (
+    "settlement waiver discount rebate concession moratorium cashback ots restructuring chhoot chhut maafi छूट माफी"
+)
 _CONCESSION = one_of(_CONCESSIONS)
 _OFFERS = (
     pattern(rf"{_CONCESSION} {up_to(5)}(?:##|# percent|## percent)", _CONCESSIONS, "## percent"),
@@ -111,6 +134,16 @@ _OFFERS = (
         "offered",
         "## percent",
     ),
+    pattern(
+        rf"{_CONCESSION} {up_to(4)}(?:is|are) (?:now |also )?(?:available|offered|possible|approved|sanctioned|open)",
+        _CONCESSIONS,
+        "is are",
+        "available offered possible approved sanctioned open",
+    ),
+    pattern(
+        rf"{_CONCESSION} {up_to(1)}(?:mil|mill|मिल) {up_to(2)}{HINDI_BE}", _CONCESSIONS, "mil mill मिल", w.HINDI_BE
+    ),
+    pattern(r"can (?:now )?(?:settle|close) (?:\S+ )?(?:at|for|in|with) (?:rs )?##", "can", "settle close", "##"),
     pattern(rf"eligible for (?:a |an |the |one time )?(?:\S+ )?{_CONCESSION}", _CONCESSIONS, "eligible"),
     pattern(
         rf"offer (?:is |was |will be )?(?:valid|expires|open|available)(?: {DATE}| till| until| for|)",
@@ -130,11 +163,19 @@ def _is_offer(own: Own, sentence: Sentence) -> bool:
 
 OFFER = Rule(
     "offer",
-    1,
+    2,
     _is_offer,
     needs_of(_OFFERS),
-    passes=("She asked for a settlement at 8,000.", "She offered to pay on Friday.", "She wants a waiver of 500."),
+    passes=(
+        "She asked for a settlement at 8,000.",
+        "She offered to pay on Friday.",
+        "She wants a waiver of 500.",
+        "She asked if a waiver is available.",
+    ),
     fails=(
+        "Waiver of late fee is available for her.",
+        "20% ki chhoot mil sakti hai.",
+        "She can settle at 45,000.",
         "The agent offered a settlement of 8,000.",
         "A 10% waiver is available.",
         "She is eligible for a waiver.",

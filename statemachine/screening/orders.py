@@ -47,8 +47,9 @@ _SIGNS_OF_AN_ORDER = frozenset("<[`{#:")
 """One of these stands in whatever `_ORDER_SIGNS` finds."""
 _ORDERS = (
     pattern(
-        rf"(?:ignore|disregard|forget|override|bypass) {up_to(4)}(?:instructions?|prompts?|rules|guidelines|directions)",
-        "instruction instructions prompt prompts rules guidelines directions",
+        rf"(?:ignore|disregard|forget|override|bypass) {up_to(4)}"
+        r"(?:instructions?|prompts?|rules|guidelines|directions|policy|policies|restrictions)",
+        "instruction instructions prompt prompts rules guidelines directions policy policies restrictions",
         "ignore disregard forget override bypass",
     ),
     pattern(
@@ -58,10 +59,32 @@ _ORDERS = (
         w.ORDERED_STATES,
     ),
     pattern(
-        r"(?:stop|cancel|disable|suppress|turn off) (?:sending )?(?:all|any|every|further|the|these|my|future) "
+        r"(?:stop|cancel|disable|suppress|turn off|delete|remove) (?:sending )?(?:all|any|every|further|the|these|my|future) "
         rf"{up_to(1)}(?:reminders?|messages|notifications|calls)",
-        "stop cancel disable suppress turn",
+        "stop cancel disable suppress turn delete remove",
         "reminder reminders messages notifications calls",
+    ),
+    pattern(
+        rf"(?:mark|flag|set|treat|consider) as {one_of(w.ORDERED_STATES)}",
+        "mark flag set treat consider",
+        w.ORDERED_STATES,
+    ),
+    pattern(
+        r"(?:do not|dont|never) (?:ask|demand|remind) " + up_to(2) + r"(?:payment|money|dues|customer|borrower)",
+        "ask demand remind",
+        "payment money dues customer borrower",
+    ),
+    pattern(
+        r"you (?:must|should|shall|have to|need to) (?:approve|waive|grant|sanction|obey|comply|mark|ignore)",
+        "you",
+        "approve waive grant sanction obey comply mark ignore",
+    ),
+    pattern(r"pretend (?:to be|that|you)", "pretend"),
+    pattern(
+        r"(?:respond|reply|answer|output) (?:only|exactly) with|(?:reveal|print|show|repeat) your (?:\S+ )?"
+        r"(?:instructions?|prompts?|rules)",
+        "with instruction instructions prompt prompts rules",
+        "respond reply answer output reveal print show repeat",
     ),
     pattern(
         r"(?:system prompt|developer mode|new instructions|jailbreak|admin override|as an ai)",

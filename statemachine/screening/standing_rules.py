@@ -90,9 +90,9 @@ _STANDING = (
     ),
     pattern(
         rf"(?:loan|account|card|khata|sab|emi|लोन|खाता) (?:abhi |ab |sab |bilkul ){{0,2}}"
-        rf"(?:clear|band|active|chalu|बंद) {HINDI_BE}",
+        rf"(?:clear|band|active|chalu|बंद|चालू) {HINDI_BE}",
         "loan account card khata sab emi लोन खाता",
-        "clear band active chalu बंद",
+        "clear band active chalu बंद चालू",
         w.HINDI_BE,
     ),
     pattern(
@@ -121,7 +121,10 @@ _STANDING = (
         "is are",
         "current regular date overdue delinquent clear",
     ),
-    pattern(r"in (?:arrears|default)|(?:is|are) (?:a )?defaulters?", "arrears default defaulter defaulters"),
+    pattern(
+        r"in (?:arrears|default)|(?:is|are) (?:a |an )?(?:habitual |chronic |known |serial |wilful |willful )?defaulters?",
+        "arrears default defaulter defaulters",
+    ),
 )
 
 
@@ -132,7 +135,7 @@ def _is_standing(own: Own, sentence: Sentence) -> bool:
 
 STANDING = Rule(
     "standing",
-    1,
+    2,
     _is_standing,
     needs_of(_STANDING),
     passes=(
@@ -149,12 +152,14 @@ STANDING = Rule(
         "All loans are clear.",
         "Account is active",
         "loan band hai",
+        "लोन चालू है।",
+        "He is a habitual defaulter.",
     ),
 )
 
 _BUCKETS = (
     pattern(r"buckets?(?! list| of)", "bucket buckets"),
-    pattern(r"sma (?:##|#|one|two|zero)|sma[0-2]|npa", "sma sma0 sma1 sma2 npa"),
+    pattern(r"(?:sma (?:##|#|one|two|zero)|sma[0-2]|npa)", "sma sma0 sma1 sma2 npa"),
     pattern(
         rf"(?:cibil|credit|bureau|risk|experian) (?:score|rating|grade) {up_to(3)}{NUMBER_MARK}",
         "cibil credit bureau risk experian",
@@ -174,7 +179,7 @@ def _is_bucket(own: Own, sentence: Sentence) -> bool:
 
 BUCKET = Rule(
     "bucket",
-    1,
+    2,
     _is_bucket,
     needs_of(_BUCKETS),
     passes=("It is on her bucket list.", "She is worried about her CIBIL score."),

@@ -231,6 +231,13 @@ _PENDING = (
         "is are was were remain remains still stay stays lies kept",
         w.UNPAID,
     ),
+    pattern(
+        rf"{_MANY} {EMI} (?:remain|remains|bachi|bacha|bache|बची|बचे)(?= [.,;!?]| {HINDI_BE}| to| now)",
+        _MANY_WORDS,
+        w.DUES,
+        "remain remains bachi bacha bache बची बचे",
+    ),
+    last_pattern(rf"{_MANY} {EMI} (?:remain|remains)", _MANY_WORDS, w.DUES, "remain remains"),
     pattern(rf"{NUMBER_MARK} {EMI} (?:are |is )?behind", NUMBER_MARKS, w.DUES, "behind"),
     pattern(
         rf"{EMI} (?:{UNPAID}|due|outstanding) (?:: |is |are )?{NUMBER_MARK}",
@@ -265,7 +272,7 @@ def _is_pending(own: Own, sentence: Sentence) -> bool:
 
 PENDING = Rule(
     "pending",
-    1,
+    2,
     _is_pending,
     needs_of(_PENDING),
     passes=(
@@ -284,6 +291,8 @@ PENDING = Rule(
         "Teen kist baaki hain.",
         "She admitted that two EMIs are pending.",
         "दो ईएमआई बाकी हैं",
+        "3 kist bachi hain.",
+        "Five installments remain.",
         "She said she will pay on Friday, two EMIs pending.",
     ),
 )

@@ -77,7 +77,10 @@ FUTURE_IN_A_SENTENCE = word_set("will would shall promised agreed wants asked")
 
 # --- orders, and what an agent says it sent ----------------------------------------------------------------------------
 
-ORDER_OBJECTS = "me us her him it this that them account loan emi status borrower stage record flag case everything"
+ORDER_OBJECTS = (
+    "me us her him it this that them account loan emi status borrower customer stage record flag case everything identity "
+    "promise payment dues"
+)
 ORDERED_STATES = "paid settled closed verified confirmed cleared"
 REMINDERS = word_set("reminder reminders रिमाइंडर")
 LINKS = word_set("link links paylink लिंक")
