@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -252,30 +252,34 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
 
 
 @contextlib.asynccontextmanager
-async def _hooked(parts: Parts, *, alone: bool = False) -> AsyncIterator[None]:
-    """The bodies of hooks are read within the block; `alone`: by no other process."""
-    running = asyncio.create_task(parts.hook_worker.run(alone=alone))
+async def _running(work: Coroutine[Any, Any, None], stop: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """It runs within the block. What it has in hand when its time to stop is over is let go: a row tells of it, and whoever
+    comes next takes it up."""
+    running = asyncio.create_task(work)
     try:
         yield
     finally:
-        await parts.hook_worker.stop()
+        await stop()
         _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
-        for task in late:  # what it has in hand is claimed for a while, and read again after
+        for task in late:
             task.cancel()
+
+
+@contextlib.asynccontextmanager
+async def _hooked(parts: Parts, *, alone: bool = False) -> AsyncIterator[None]:
+    """The bodies of hooks are read within the block; `alone`: by no other process."""
+    async with _running(parts.hook_worker.run(alone=alone), parts.hook_worker.stop):
+        yield
 
 
 @contextlib.asynccontextmanager
 async def _corrected(parts: Parts) -> AsyncIterator[None]:
     """Corrections of decisions are kept at within the block."""
     corrections = parts.decisions.corrections
-    running = asyncio.create_task(corrections.run())
     try:
-        yield
+        async with _running(corrections.run(), corrections.stop):
+            yield
     finally:
-        await corrections.stop()
-        _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
-        for task in late:  # whatever it has in hand is a row that is looked at again
-            task.cancel()
         await parts.decisions.close()
 
 
@@ -303,14 +307,10 @@ def _source_reader(settings: Settings) -> SourceReader:
 async def _swept(parts: Parts) -> AsyncIterator[Sweeper]:
     """A sweeper over these parts that runs within the block."""
     async with sweeper_of(parts) as sweeper:
-        running = asyncio.create_task(sweeper.run())
         try:
-            yield sweeper
+            async with _running(sweeper.run(), sweeper.stop):
+                yield sweeper
         finally:
-            await sweeper.stop()
-            _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
-            for task in late:  # it has nothing in hand that a row does not tell
-                task.cancel()
             await parts.chats.settle()
 
 
@@ -328,15 +328,11 @@ async def sweeper_of(parts: Parts) -> AsyncIterator[Sweeper]:
 @contextlib.asynccontextmanager
 async def _proposed(parts: Parts) -> AsyncIterator[None]:
     """A proposer over these parts runs within the block."""
-    async with _proposer_of(parts, parts.proposals) as proposer:
-        running = asyncio.create_task(proposer.run())
-        try:
-            yield
-        finally:
-            await proposer.stop()
-            _, late = await asyncio.wait([running], timeout=STOP_SECONDS)
-            for task in late:  # what it has in hand is claimed for a while, and asked again after
-                task.cancel()
+    async with (
+        _proposer_of(parts, parts.proposals) as proposer,
+        _running(proposer.run(), proposer.stop),
+    ):
+        yield
 
 
 @contextlib.asynccontextmanager

@@ -32,6 +32,7 @@ from statemachine.elements import (
 )
 from statemachine.grounding import folded
 from statemachine.record import Bucket, Hasher, Record, Tombstone
+from statemachine.screening.sentences import sentences_of
 
 TEXTS: dict[type, tuple[str, ...]] = {
     CommitmentSaid: ("quote", "terms_said"),
@@ -75,12 +76,8 @@ def mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher) -> boo
     )
 
 
-_ENDS = re.compile(r"[.!?।…]+[\"'”’)\]»]*\s+|\n[^\S\n]*\n\s*|\n(?!\s)")
+_ENDED = re.compile(r"[.!?।…][\"'”’)\]»]*$")
 _BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)])\s")
-_NO_END = re.compile(
-    r"(?:^|[\s(])(?:[^\W\d_]|mr|mrs|ms|dr|md|mohd|smt|shri|sri|shr|km|kum|capt|col|lt|maj|prof|adv|er|late|sr|jr|st|no|rs)\.\s+$",
-    re.IGNORECASE,
-)
 
 
 def without_mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher) -> str:
@@ -97,18 +94,18 @@ def without_mentions(text: str, words: Sequence[tuple[int, str]], hasher: Hasher
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text, each with the blanks behind it."""
+    """The sentences of a text, each with the blanks behind it; a line that no sign ends is one with the next, unless it is an
+    item of a list."""
     found: list[str] = []
-    start = 0
-    for end in _ENDS.finditer(text):
-        is_line = end[0] == "\n"
-        if is_line and _BULLET.match(text, start) is None:
-            continue
-        part = text[start : end.end()]
-        if _NO_END.search(part) is None:
-            found.append(part)
-            start = end.end()
-    return [*found, text[start:]]
+    goes_on = False
+    for one in sentences_of(text):
+        if goes_on:
+            found[-1] += one.text + one.gap
+        else:
+            found.append(one.text + one.gap)
+        is_line = one.gap.count("\n") == 1 and _ENDED.search(one.text) is None
+        goes_on = is_line and _BULLET.match(found[-1]) is None
+    return found
 
 
 def cleaned(element: Any, tombstones: Sequence[Tombstone], hasher: Hasher) -> Any:

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, RowMapping, and_, bindparam, func, insert, or
 
 from channels.chats import SETTLE_SECONDS, is_ended, over_at
 from service.prepared import Prepared
+from service.records import is_provisional
 from service.tables import Chat, ChatLine, table_of
 
 CHAT, LINE = table_of(Chat), table_of(ChatLine)
@@ -128,10 +129,10 @@ def _row_of(conn: Connection, told: Told, now: datetime) -> dict[str, Any]:
     known = _known(conn, told)
     found = known.get(told.borrower_id)
     if found is None:
-        provisional = [row for id_, row in known.items() if id_.startswith("~")]
-        if told.borrower_id.startswith("~") and len(known) == 1:
+        provisional = [row for id_, row in known.items() if is_provisional(id_)]
+        if is_provisional(told.borrower_id) and len(known) == 1:
             found = next(iter(known.values()))
-        elif len(provisional) == 1 and not told.borrower_id.startswith("~"):
+        elif len(provisional) == 1 and not is_provisional(told.borrower_id):
             found = provisional[0]
             its_new = {"borrower_id": told.borrower_id, "named": told.named}
             conn.execute(update(CHAT).where(CHAT.c.id == found["id"]).values(its_new))

@@ -20,7 +20,7 @@ from service.forget.entries import FORGOTTEN
 from service.hooks import bodies
 from service.proposer import rows as proposals
 from service.recall import index
-from service.records import SET_ASIDE
+from service.records import SET_ASIDE, is_provisional
 from service.secrets import CannotOpen, Secrets
 from service.tables import Claim, Decision, DecisionUse, Gist, Permit, Resume, ScreeningExample, table_of
 from statemachine.forgetting import is_code, mentions
@@ -93,14 +93,12 @@ def chats(connection: Connection, forgetting: Forgetting) -> int:
     until = forgetting.tombstone.at
     wanted = select(CHAT.c.id, CHAT.c.named, CHAT.c.last_at).where(*forgetting.of(CHAT))
     for chat, named, last_at in connection.execute(wanted).all():
-        is_over = last_at <= until or not forgetting.borrower_id.startswith(
-            "~"
-        )  # who writes since is known by the number alone
-        if (
-            forgetting.tombstone.everything
-            and is_over
-            and (unnamed := _without_number(named, forgetting.borrower_id)) != named
-        ):
+        # Who writes since is known by the number alone, while nobody knows whose it is.
+        is_over = last_at <= until or not is_provisional(forgetting.borrower_id)
+        unnamed = (
+            _without_number(named, forgetting.borrower_id) if forgetting.tombstone.everything and is_over else named
+        )
+        if unnamed != named:
             to_nobody = {} if names_anybody(unnamed) else {"due_at": None, "try_at": None, "summarised": CHAT.c.changes}
             connection.execute(update(CHAT).where(CHAT.c.id == chat).values(named=unnamed, **to_nobody))
         blanked = 0
@@ -122,7 +120,7 @@ def chats(connection: Connection, forgetting: Forgetting) -> int:
 def _without_number(named: str, borrower_id: str) -> str:
     """Who a chat is, without the number: the borrower, and nobody where only the number told who that was."""
     who = {name: value for name, value in json.loads(named).items() if name != "identifier"}
-    return json.dumps(who if borrower_id.startswith("~") else who | {"borrower_id": borrower_id}, sort_keys=True)
+    return json.dumps(who if is_provisional(borrower_id) else who | {"borrower_id": borrower_id}, sort_keys=True)
 
 
 def _without_words(sealed: bytes, forgetting: Forgetting) -> bytes | None:

@@ -227,7 +227,7 @@ def _of_message(conn: Connection, tenant: str, one: _Work, status: Status) -> No
         "cycle_id": status.cycle_id,
     }
     if ours is not None:
-        named = None if ours.borrower_id.startswith("~") else ours.borrower_id
+        named = None if records.is_provisional(ours.borrower_id) else ours.borrower_id
         who = {
             "borrower_id": named,
             "loan_id": status.loan_id or ours.loan_id,
@@ -262,7 +262,7 @@ def _of_person(conn: Connection, parts: Parts, tenant: str, one: _Work, moved: M
     if named.candidates:
         one.aside("ambiguous_identifier", "several borrowers share the number that changed")
         return
-    if named.borrower_id is None or named.borrower_id.startswith("~"):
+    if named.borrower_id is None or records.is_provisional(named.borrower_id):
         one.aside("invalid", "the number that changed is linked to nobody: link the new one")
         return
     common: dict[str, Any] = {"occurred_at": moved.at, "borrower_id": named.borrower_id}

@@ -7,7 +7,7 @@ from statemachine import words as w
 
 _SENTENCE_ENDS = re.compile(r"([.!?।…]+[\"'”’)\]»]*)(\s+)|(\n\s*)")
 _ABBREVIATIONS = frozenset(
-    {"rs", "mr", "mrs", "ms", "dr", "no", "approx", "amt", "inr", "st", "eg", "ie", "vs", "acct"}
+    "rs mr mrs ms dr no approx amt inr st eg ie vs acct md mohd smt shri sri shr kum capt col lt maj prof adv sr jr".split()
 )
 _LAST_WORD = re.compile(r"[^\W\d_][^\s\d_.,;:!?]*$")
 _LONGEST_LAST_WORD = 16
