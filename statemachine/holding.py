@@ -56,7 +56,8 @@ def payments_of(
     """Each payment reference once: its newest statement, less what was reversed; with the times of its reversals.
 
     First in each is the statement that places it: the newest that names a loan or a cycle, since a later one that names
-    none says nothing of where it belongs.
+    none says nothing of where it belongs. Where none does it is the first: loans that were named between the two take no
+    payment away (law 4).
     """
     stated: dict[str, list[PaymentMade]] = {}
     back: dict[str, list[PaymentUndone]] = defaultdict(list)
@@ -88,8 +89,9 @@ def payments_of(
             settles=newest.settles and not returned,
             disputed_amounts=tuple(sorted(others)),
         )
-        named = max((e for e in statements if e.loan_id or e.cycle_id), key=key_of, default=newest)
-        result.append((named, payment, [u.at for u in reversals]))
+        named = [e for e in statements if e.loan_id or e.cycle_id]
+        placing = max(named, key=key_of) if named else min(statements, key=key_of)
+        result.append((placing, payment, [u.at for u in reversals]))
     return result
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence, Set
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from statemachine.ladder import RUNGS
 from statemachine.merge import join, lift_record, merge
 from statemachine.record import Limits, Record
 from statemachine.stamps import Entry
-from statemachine.state import BorrowerState, Cycle, derive
+from statemachine.state import BorrowerState, Cycle, Payment, derive
 from statemachine.wire import NOBODY_OUTCOMES, OUTCOMES
 from tests.examples import often
 from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, summaries
@@ -174,13 +174,17 @@ def test_no_summary_and_no_harmless_event_lowers_a_rung_or_clears_a_flag(history
     after = derive(merge(fold(history, UNBOUNDED), added, hasher, UNBOUNDED), LATER, POLICY)
     if added.event_id in {e.event_id for e in history}:
         return  # the journal lets no second body of one id in
-    assert_nothing_fell(before, after)
+    paid_at: dict[str, set[datetime]] = {}
+    for e in history:
+        if e.type == "payment.confirmed":
+            paid_at.setdefault(e.body.payment_ref, set()).add(e.stamps.effective_at)
+    assert_nothing_fell(before, after, paid_at)
 
 
 NOTHING_STANDS = derive(Record.new("B-1"), LATER, POLICY).cycle_of(None)
 
 
-def assert_nothing_fell(before: BorrowerState, after: BorrowerState) -> None:
+def assert_nothing_fell(before: BorrowerState, after: BorrowerState, paid_at: Mapping[str, Set[datetime]]) -> None:
     if before.loans != after.loans:
         return  # a payment that names no loan counts only while at most one loan is known (DESIGN 6)
     now = {(c.loan_id, c.cycle_id): c for c in after.cycles}
@@ -191,27 +195,36 @@ def assert_nothing_fell(before: BorrowerState, after: BorrowerState) -> None:
         )  # a revision may name another cycle
         assert RUNGS.index(since.rung) >= RUNGS.index(then.rung), (then, since)
         for flag in ("reminded", "payment_link_shared", "payment_confirmed"):
-            if flag == "payment_confirmed" and (_is_anybodys(then, before, after) or _is_placed(then, after)):
+            if flag == "payment_confirmed" and (_is_anybodys(then, before, after, paid_at) or _is_placed(then, after)):
                 continue
             assert getattr(since, flag).value >= getattr(then, flag).value, (flag, then, since)
 
 
-def _is_anybodys(cycle: Cycle, before: BorrowerState, after: BorrowerState) -> bool:
-    """Whether it came out that the loan, or a second one, had been named before the payment, which names none (DESIGN 6)."""
+def _is_anybodys(
+    cycle: Cycle, before: BorrowerState, after: BorrowerState, paid_at: Mapping[str, Set[datetime]]
+) -> bool:
+    """Whether it came out that the loan, or a second one, had been named before the payment, which names none (DESIGN 6).
+    `paid_at`: at what times each reference was told."""
+
+    def named(state: BorrowerState, at: datetime) -> int:
+        return sum(first < at for first in state.calendar.loans.values())
+
+    times = (at for payment in _behind(cycle) for at in paid_at[payment.payment_ref])
+    return any(named(before, at) <= 1 and named(before, at) < named(after, at) for at in times)
+
+
+def _behind(cycle: Cycle) -> list[Payment]:
+    """The payment behind a cycle's flag."""
     evidence = cycle.payment_confirmed.evidence
-    if evidence is None:
-        return False
-    named = [sum(first < evidence.at for first in state.calendar.loans.values()) for state in (before, after)]
-    return named[0] <= 1 and named[0] < named[1]
+    return [p for p in cycle.payments if evidence is not None and p.event_id == evidence.event_id]
 
 
 def _is_placed(cycle: Cycle, after: BorrowerState) -> bool:
     """Whether the payment, told once more with the loan that it is of, counts there now, as much as it was: it moved as by a
     boundary, and none of it is lost (DESIGN 5: one reference, one payment)."""
-    evidence = cycle.payment_confirmed.evidence
-    moved = [p for p in cycle.payments if evidence is not None and p.event_id == evidence.event_id]
+    moved = _behind(cycle)
     there = {(p.payment_ref, p.received) for c in after.cycles if c.loan_id is not None for p in c.payments}
-    return cycle.loan_id is None and bool(moved) and all((p.payment_ref, p.received) in there for p in moved)
+    return bool(moved) and all((p.payment_ref, p.received) in there for p in moved)
 
 
 @pytest.mark.parametrize("first", [0, 1], ids=["the loan is named later", "the loan is named first"])
@@ -226,6 +239,29 @@ def test_a_payment_told_again_with_its_loan_counts_in_that_loan_alone(first: int
     state = derive(fold(history, UNBOUNDED), LATER, POLICY)
     assert [c.loan_id for c in state.cycles if c.payment_confirmed.value] == ["LN-1"]
     assert state.cycle_of(None).loan_id == "LN-1", "which is what a read without a loan means as well"
+
+
+def test_a_payment_told_again_after_other_loans_were_named_still_counts() -> None:
+    from statemachine.entries import PaymentConfirmed, PaymentLinkShared
+    from tests.statemachine.histories import NOON, stamped
+
+    def paid(event_id: str, days: int) -> Entry:
+        at = NOON + timedelta(days=days)
+        body = {"type": "payment.confirmed", "event_id": event_id, "occurred_at": at, "borrower_id": "B-1",
+                "payment_ref": "P-1", "amount": 1000, "currency": "INR"}  # fmt: skip
+        return stamped(PaymentConfirmed.model_validate(body), at)
+
+    def shared(loan: str, hours: int) -> Entry:
+        at = NOON + timedelta(hours=hours)
+        body = {"type": "payment_link.shared", "event_id": f"l-{loan}", "occurred_at": at, "borrower_id": "B-1",
+                "loan_id": loan, "channel": "whatsapp", "message_id": f"m-{loan}", "outcome": "sent"}  # fmt: skip
+        return stamped(PaymentLinkShared.model_validate(body), at)
+
+    once = [shared("LN-1", -1), paid("p-1", 0), shared("LN-2", 1)]
+    for history in (once, [*once, paid("p-2", 1)], [paid("p-2", 1), *once]):
+        state = derive(fold(history, UNBOUNDED), LATER, POLICY)
+        assert state.cycle_of("LN-1").payment_confirmed.value, history
+        assert state.unplaced_payments == ()
 
 
 def test_a_correction_to_not_the_borrower_is_the_one_exception() -> None:

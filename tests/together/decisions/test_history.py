@@ -39,6 +39,8 @@ ENTITIES = ("", "LN-1", "LN-2")
 VERSIONS = ("v1", "v2", "v3", "v4")
 SPAN_SECONDS = 3_000
 ABLE_SECONDS = 60
+LOOKS_A_STEP = 5
+"""So often at least who looks on has looked between two steps, however slow the machine is."""
 NAMED = re.compile(r"waiver of (D-\d+)")
 """As its conclusion says it; that a current one names another that it replaced tells nothing of that one."""
 Json = dict[str, Any]
@@ -91,6 +93,14 @@ class Watcher(threading.Thread):
         self.ended = threading.Event()
         self.wrong: list[str] = []
         self.told = Counter[str]()
+        self.looks = 0
+
+    def has_looked(self, times: int) -> None:
+        """Waits until it has looked so often in all."""
+        end = time.monotonic() + ABLE_SECONDS
+        while self.looks < times and self.is_alive():
+            assert time.monotonic() < end, "who looks on is answered nothing"
+            time.sleep(0.005)
 
     def run(self) -> None:
         while not self.ended.is_set():
@@ -105,6 +115,7 @@ class Watcher(threading.Thread):
                 self._compare(name, set(NAMED.findall(answer.text)), buried)
             elif answer.status_code not in (404, 503):
                 self.wrong.append(f"{name}: {answer.status_code} {answer.text}")
+            self.looks += 1
             self.ended.wait(0.01)
 
     def _compare(self, name: str, told: set[str], buried: set[str]) -> None:
@@ -263,12 +274,15 @@ def test_what_is_told_as_current_is_what_the_oracle_says_whoever_is_killed(
     watcher.start()
     try:
         while history.steps < STEPS:
+            looks = watcher.looks
             history.step()
+            watcher.has_looked(looks + LOOKS_A_STEP)
             assert not watcher.wrong
     finally:
         watcher.ended.set()
         watcher.join()
-        told = f"{history.steps} steps, {history.killed} killed, {history.refused} refused, {dict(watcher.told)}"
+        told = f"{history.steps} steps, {history.killed} killed, {history.refused} refused"
+        told += f", {watcher.looks} looks, {dict(watcher.told)}"
         with capsys.disabled():
             sys.stdout.write(f"\nseed {SEED}: {told}\n" if "DECISION_STEPS" in os.environ else "")
     history.read()
