@@ -34,7 +34,7 @@ from statemachine.evidence import Counted, Policy
 from statemachine.record import PROSE_CONVERSATIONS
 from statemachine.volatility import FACT_KINDS, volatility_of
 from statemachine.wire import CHANNELS, NOBODY_OUTCOMES, STRANGER_OUTCOMES
-from statemachine.withholding import without
+from statemachine.withholding import unquoted, without
 from statemachine.words import folded
 
 CALLBACK_WITHOUT_TIME_DAYS = 7
@@ -232,7 +232,7 @@ def facts_of(
     readings += [(c.at, "inferred", c.conversation_id, f) for c in conversations for f in c.facts]
     ends = []
     for at, source, conversation_id, said in sorted(readings, key=lambda r: (r[0], r[1] == "stated", r[3].fact_id)):
-        fact = _known(said, at, source, conversation_id, now)
+        fact = _known(said, at, source, conversation_id, now, hidden)
         if fact is None or (hidden and folded(fact.text) in hidden):
             continue
         known = found.get(said.fact_id)
@@ -244,7 +244,9 @@ def facts_of(
     return tuple(sorted(found.values(), key=lambda f: (f.observed_at, f.fact_id), reverse=True)), ends
 
 
-def _known(said: FactSaid, at: datetime, source: Any, conversation_id: str | None, now: datetime) -> KnownFact | None:
+def _known(
+    said: FactSaid, at: datetime, source: Any, conversation_id: str | None, now: datetime, hidden: frozenset[str]
+) -> KnownFact | None:
     kind = FACT_KINDS.get(said.kind)
     if not said.text or kind is None:
         return None
@@ -261,7 +263,7 @@ def _known(said: FactSaid, at: datetime, source: Any, conversation_id: str | Non
         observed_at=at,
         expires_at=expires,
         conversation_id=conversation_id,
-        quote=said.quote,
+        quote=unquoted(said.quote, hidden),
         grounding=said.grounding,
     )
 

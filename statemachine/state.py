@@ -57,7 +57,7 @@ from statemachine.person import (
 from statemachine.placing import holdings_of, place_payments, place_promises
 from statemachine.record import Record
 from statemachine.redirects import NOBODYS, whose
-from statemachine.withholding import NOTHING, hidden_by, withheld_of
+from statemachine.withholding import NOTHING, cycle_without, hidden_by, withheld_of, words_without
 
 __all__ = [
     "NO_IDENTITY", "STAGES", "BorrowerState", "Callback", "Claim", "Conversation", "Cycle", "Evidence", "Flag", "Hold",
@@ -96,7 +96,7 @@ class BorrowerState(Conclusion, frozen=True):
     unplaced_payments: tuple[Payment, ...]
     """Payments that count in no cycle: they name no loan while several are known (listed for ops)."""
     withheld_texts: tuple[WithheldText, ...]
-    """What a person withheld: in no conversation's prose here, and no fact's."""
+    """What a person withheld: in no prose, no fact and no quote here."""
     valid_until: datetime | None
     """The earliest time at which time alone changes any of this."""
     calendar: Calendar
@@ -154,6 +154,9 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     promise_ends = [c.promise_overdue_at for c in cycles if c.promise_overdue_at]
     redirected_to, moved = whose(counted.redirects) if counted.redirects else NOBODYS
     told, prose_ends = conversations_told(conversations, counted.prose, now, policy.prose_days, hidden)
+    if hidden:
+        cycles = tuple(cycle_without(cycle, hidden) for cycle in cycles)
+        callback = callback and words_without(callback, hidden)
     moments = (*expiries, *hold_ends, *fact_ends, *callback_ends, *promise_ends, *prose_ends)
     return BorrowerState(
         borrower_id=record.borrower_id,

@@ -20,6 +20,7 @@ from service.pages.page import Visit, page, pages
 from service.pages.queries import OfOne, listed
 from service.pages.reading import Seen, Start, cycle_of
 from service.policy import Policy
+from service.retention.reading import QUOTED
 from service.retention.reading import told as lasting
 from service.withheld import ID_PREFIX
 from statemachine.conclusions import (
@@ -110,6 +111,8 @@ class Item:
     agent: str | None
     entered_state: str | None
     prose: tuple[Said, ...]
+    has_words: bool
+    """Whether there is a sentence of it that could be withheld, in prose or in a quote."""
     promised: Mapping[str, Any] | None
     turns: tuple[Turn, ...]
     details: tuple[tuple[str, str], ...]
@@ -133,6 +136,7 @@ def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy
         agent=entry.get("agent"),
         entered_state=entry.get("entered_state"),
         prose=_said(entry, hidden) if is_told else (),
+        has_words=is_told and bool(entry.get("summary") or any((entry.get(n) or {}).get("quote") for n in QUOTED)),
         promised={name: promised.get(name) for name in PROMISED} if promised else None,
         turns=tuple(Turn(turn["speaker"], turn["text"]) for turn in entry.get("turns") or ()),
         details=()

@@ -6,8 +6,9 @@ too, for whoever writes the rules. To say that a rule was wrong only copies: wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -20,6 +21,7 @@ from service.pages.actions import Ask, Asked, Moved, hidden, reason_of, ticket_o
 from service.pages.drawing import segment
 from service.pages.page import ACT, Visit, page, pages, seen_again
 from service.pages.reading import Seen
+from service.retention.reading import QUOTED
 from statemachine.conclusions import WithheldText
 from statemachine.screening import screened
 from statemachine.screening.sentences import sentences_of
@@ -33,10 +35,15 @@ SENTENCE_CHARACTERS: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """A report's sentences, by the entry that told it."""
+    """A report's sentences, by the entry that told it; then those of its quotes that are none of these."""
 
     event_id: str
     sentences: tuple[str, ...]
+    quoted: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.sentences + self.quoted
 
 
 def _field(visit: Visit, name: str) -> str:
@@ -47,16 +54,24 @@ async def _report(visit: Visit, who: Seen) -> _Report:
     """The report that is meant. Raises `NotFound` for one of somebody else, or without words."""
     event_id = _field(visit, "event_id")
 
-    def look(conn: Connection) -> str:
+    def look(conn: Connection) -> Mapping[str, Any]:
         first = records.merged_entry(conn, visit.tenant, event_id)
         if first is None or records.resolve_id(conn, visit.tenant, first.borrower_id) != who.one.borrower_id:
             raise NotFound
-        return str(records.bodies(conn, visit.tenant, [event_id]).get(event_id, {}).get("summary") or "")
+        return records.bodies(conn, visit.tenant, [event_id]).get(event_id, {})
 
-    found = tuple(one.text.strip() for one in sentences_of(await visit.parts.database.read(look)))
-    if not found:
+    body = await visit.parts.database.read(look)
+    told = _sentences(body.get("summary"))
+    known = {folded(text) for text in told}
+    quotes = [text for name in QUOTED for text in _sentences((body.get(name) or {}).get("quote"))]
+    report = _Report(event_id, told, tuple(dict.fromkeys(text for text in quotes if folded(text) not in known)))
+    if not report.texts:
         raise NotFound
-    return _Report(event_id, found)
+    return report
+
+
+def _sentences(text: str | None) -> tuple[str, ...]:
+    return tuple(one.text.strip() for one in sentences_of(text or ""))
 
 
 def _labelled(place: int, text: str, texts: frozenset[str]) -> tuple[str, str]:
@@ -68,17 +83,17 @@ def _labelled(place: int, text: str, texts: frozenset[str]) -> tuple[str, str]:
     return str(place + 1), f"{place + 1}: {text[:SENTENCE_CHARACTERS]} ({verdict})"
 
 
-def _chosen(visit: Visit, report: _Report) -> int:
-    """Which sentence the form names, from 0."""
+def _chosen(visit: Visit, texts: Sequence[str]) -> int:
+    """Which of these the form names, from 0."""
     number = visit.form.get("sentence", "")
-    if not (number.isascii() and number.isdigit() and len(number) < 6 and 0 < int(number) <= len(report.sentences)):
+    if not (number.isascii() and number.isdigit() and len(number) < 6 and 0 < int(number) <= len(texts)):
         raise InvalidBody([FieldError("sentence", "not_in_enum")])
     return int(number) - 1
 
 
-def _options(who: Seen, report: _Report) -> tuple[tuple[str, str], ...]:
-    texts = hidden_by(who.one.state.withheld_texts)
-    return tuple(_labelled(n, text, texts) for n, text in enumerate(report.sentences))
+def _options(who: Seen, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    hidden = hidden_by(who.one.state.withheld_texts)
+    return tuple(_labelled(n, text, hidden) for n, text in enumerate(texts))
 
 
 def _home(who: Seen) -> str:
@@ -93,7 +108,7 @@ def _told(wrong: InvalidBody) -> str:
 
 
 async def _withhold_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
-    """A fact by its id, or one sentence of a report."""
+    """A fact by its id, or one sentence of a report or of what it quotes."""
     if fact_id := _field(visit, "fact_id"):
         fact = next((fact for fact in who.one.state.facts if fact.fact_id == fact_id), None)
         if fact is None:
@@ -102,7 +117,7 @@ async def _withhold_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
     report = await _report(visit, who)
     return (
         hidden("event_id", report.event_id, "Report", report.event_id),
-        Asked("sentence", "Sentence", options=_options(who, report)),
+        Asked("sentence", "Sentence", options=_options(who, report.texts)),
     )
 
 
@@ -144,8 +159,9 @@ async def withhold(visit: Visit) -> Response:
             text, source = texts[0], None
         else:
             report = await _report(visit, who)
-            place = _chosen(visit, report)
-            text, source = report.sentences[place], (report.event_id, place)
+            place = _chosen(visit, report.texts)
+            text = report.texts[place]
+            source = (report.event_id, place) if place < len(report.sentences) else None
         if folded(text) in hidden_by(state.withheld_texts):
             return seen_again(_home(who))
         asked = withheld.Judgement(ticket.event_id, who.one.borrower_id, text, why, False, state.time_zone)
@@ -213,6 +229,8 @@ async def show_again(visit: Visit) -> Response:
 async def ask_judge(visit: Visit) -> Response:
     who = await reading.seen(visit)
     report = await _report(visit, who)
+    if not report.sentences:
+        raise NotFound  # rules judge prose, and no quotes
     return visit.show(
         Ask(
             title="A sentence that a rule withholds wrongly",
@@ -224,7 +242,7 @@ async def ask_judge(visit: Visit) -> Response:
             ticket="",
             asked=(
                 hidden("event_id", report.event_id, "Report", report.event_id),
-                Asked("sentence", "Sentence", options=_options(who, report)),
+                Asked("sentence", "Sentence", options=_options(who, report.sentences)),
             ),
             back=_home(who),
             problem="",
@@ -236,6 +254,6 @@ async def ask_judge(visit: Visit) -> Response:
 async def judge(visit: Visit) -> Response:
     who = await reading.seen(visit)
     report = await _report(visit, who)
-    place = _chosen(visit, report)
+    place = _chosen(visit, report.sentences)
     await screening_examples.copy(visit.parts, visit.tenant, visit.person.who, report.event_id, place, "pass")
     return seen_again(_home(who))

@@ -13,12 +13,14 @@ from typing import Any, Final
 
 from service.policy import Policy
 from statemachine.volatility import FACT_KINDS
-from statemachine.withholding import NOTHING, without
+from statemachine.withholding import NOTHING, unquoted, without
 from statemachine.words import folded
 
 EXPIRED: Final = "[expired]"
 WITHHELD: Final = "[withheld]"
 """Where a text must stand."""
+QUOTED: Final = ("commitment", "payment_claim", "callback")
+TERMS_SAID: Final = ("amount_said", "due_date_said", "paid_on_said", "at_said")
 
 
 def told(
@@ -46,14 +48,34 @@ def told(
 
 
 def _without_hidden(kept: dict[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
-    """Prose and facts without what a person withheld; what the borrower said in turns stays as it was said."""
+    """Prose, quotes, facts and turns without what a person withheld; terms stay."""
     if isinstance(prose := kept.get("summary"), str):
         kept["summary"] = without(prose, hidden)[0]
-    if "facts" in kept:
-        kept["facts"] = [fact for fact in kept["facts"] if folded(fact.get("text") or "") not in hidden]
-    if kept.get("type") == "fact.stated" and folded(kept.get("text") or "") in hidden:
-        kept["text"] = WITHHELD
+    for name in QUOTED:
+        if kept.get(name):
+            kept[name] = _unquoted(kept[name], hidden)
+    if kept.get("facts"):
+        facts = (fact for fact in kept["facts"] if folded(fact.get("text") or "") not in hidden)
+        kept["facts"] = [_unquoted(fact, hidden) for fact in facts]
+    if kept.get("turns"):
+        kept["turns"] = [turn | {"text": _spoken(turn.get("text"), hidden)} for turn in kept["turns"]]
+    if kept.get("type") in ("fact.stated", "conversation.message"):
+        kept["text"] = _spoken(kept.get("text"), hidden)
     return kept
+
+
+def _unquoted(part: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
+    """A part of a report without hidden words; what was posted without a quote is told without one."""
+    quote = {"quote": unquoted(part["quote"], hidden)} if part.get("quote") else {}
+    terms = {name: unquoted(part[name], hidden, is_terms=True) for name in TERMS_SAID if part.get(name)}
+    return {**part, **quote, **terms}
+
+
+def _spoken(text: str | None, hidden: frozenset[str]) -> str | None:
+    """A text that must stand, without hidden sentences."""
+    if not text:
+        return text
+    return WITHHELD if folded(text) in hidden else without(text, hidden)[0] or WITHHELD
 
 
 def _is_over(at: datetime, days: float, now: datetime) -> bool:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statemachine.elements import FactSaid
+from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import Summary
 from statemachine.forgetting import term_of
 from statemachine.merge import merge
 from statemachine.record import Limits, Record, Tombstone
-from statemachine.stamps import Entry, MemoryForgotten, TextWithheld
+from statemachine.stamps import Entry, MemoryForgotten, PromiseTerms, TextWithheld
 from statemachine.state import BorrowerState, derive
-from statemachine.withholding import hidden_by, without
+from statemachine.withholding import hidden_by, unquoted, without
+from statemachine.words import folded
 from tests.examples import often
 from tests.statemachine.histories import LATER, NOON, POLICY, empty, entries, hasher, stamped
 
@@ -99,9 +102,70 @@ def test_what_was_forgotten_of_it_leaves_no_word() -> None:
         assert derive(record, LATER, POLICY).withheld_texts == ()
 
 
+def quoting(conversation: str, days: int, quote: str) -> Entry:
+    """A report that says nothing in prose, and quotes these words as promise, claim, appointment and fact."""
+    at = NOON + timedelta(days=days)
+    body = Summary(channel="voice", conversation_id=conversation, ended_at=at, outcome="connected")
+    return stamped(
+        body,
+        at,
+        contact=True,
+        promise=PromiseTerms(
+            amount=Decimal(500), currency="INR", due_date=(at + timedelta(days=30)).date(), grounding="quoted",
+            quote=quote, said="500", status="proposed",
+        ),
+        claim=ClaimSaid(quote=quote),
+        callback=CallbackSaid(at=LATER + timedelta(days=2), quote=quote),
+        facts=(FactSaid(fact_id=f"f-{conversation}", kind="goal", text="to be free of it", quote=quote),),
+    )  # fmt: skip
+
+
+def quotes_of(state: BorrowerState) -> list[str | None]:
+    promises = [p for c in state.cycles for p in (c.promise, *c.counter_proposals, *c.history) if p]
+    claims = [c.payment_claim for c in state.cycles if c.payment_claim]
+    said = [*promises, *claims, *([state.callback] if state.callback else []), *state.facts]
+    return [one.quote for one in said]
+
+
+@pytest.mark.parametrize(
+    "quote", [SENTENCE, "her friend Martha called", "sir, her friend Martha called me", "friend martha called"]
+)
+def test_words_that_are_withheld_are_in_no_quote_and_what_they_stand_for_stays(quote: str) -> None:
+    assert quotes_of(state_of(quoting("c-1", 1, quote))) == [quote] * 4
+    state = state_of(quoting("c-1", 1, quote), judged(2), quoting("c-2", 3, quote))
+    assert set(quotes_of(state)) == {None}
+    (promise,) = [c.promise for c in state.cycles if c.promise]
+    assert (promise.amount, promise.said, promise.status) == (Decimal("500.00"), "500", "proposed")
+    assert [fact.text for fact in state.facts] == ["to be free of it"] * 2
+    assert quotes_of(state_of(quoting("c-1", 1, quote), judged(2), judged(3, shown=True))) == [quote] * 4
+
+
+@pytest.mark.parametrize(
+    ("quote", "left"),
+    [
+        ("I will pay. Her friend Martha called. Ok.", "I will pay. Ok."),
+        ("yes", "yes"),
+        ("Martha called", "Martha called"),
+        ("I called her friend", "I called her friend"),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_of_a_quote_no_more_goes_than_says_what_is_withheld(quote: str | None, left: str | None) -> None:
+    assert unquoted(quote, frozenset({folded(SENTENCE)})) == left
+
+
+def test_words_that_only_name_terms_stay_while_they_say_but_a_part() -> None:
+    hidden = frozenset({folded("She will pay 500 on the 25th.")})
+    assert unquoted("500 on the 25th", hidden) is None
+    assert unquoted("500 on the 25th", hidden, is_terms=True) == "500 on the 25th"
+    assert unquoted("ok, she will pay 500 on the 25th", hidden, is_terms=True) is None
+
+
 @given(history=st.lists(entries, max_size=12), sentence=st.sampled_from(["She will see.", SENTENCE]))
 @settings(max_examples=often(60), deadline=None)
 def test_after_any_history_a_text_withheld_last_is_nowhere(history: list[Entry], sentence: str) -> None:
     state = state_of(*history, stamped(judged(0, sentence).body, LATER - timedelta(hours=1)))
     hidden = hidden_by(state.withheld_texts)
     assert all(without(c.prose, hidden)[1] == 0 and sentence not in c.prose for c in state.conversations if c.prose)
+    assert all(folded(sentence) not in folded(quote) for quote in quotes_of(state) if quote)

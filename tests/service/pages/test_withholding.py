@@ -67,6 +67,35 @@ async def test_a_withheld_sentence_is_told_by_no_reader_and_shown_with_who_and_w
     assert (example["sentence"], example["should"]) == (SENTENCE, "fail")
 
 
+async def test_words_that_a_promise_is_quoted_with_are_withheld_wherever_they_are_shown(
+    staged: Api, enter: Enter
+) -> None:
+    """In prose or not: a quote stands in the promise, on the time line, in the turn it was taken from."""
+    words = "haan theek hai, call me at my sister Rekha's"
+    told = {
+        "channel": "whatsapp", "conversation_id": "wa-50", "ended_at": staged.ago(minutes=30), "borrower_id": "B-101",
+        "outcome": "connected", "commitment": {"amount": "9000", "due_date": "2027-02-01", "quote": words},
+        "callback": {"at": "2027-01-02T10:00:00+05:30", "quote": words},
+        "turns": [{"speaker": "borrower", "text": words}],
+    }  # fmt: skip
+    assert (await staged.post("/v1/summaries", told)).status == 200
+    before = await told_by_every_reader(staged)
+    assert {"borrower", "briefing", "timeline"} <= {name for name, said in before.items() if "Rekha" in said}
+    async with enter() as browser:
+        assert "withhold?event_id=whatsapp%3Awa-50%3A1" in await browser.get("/ops/borrowers/B-101")
+        page = words_of(
+            await browser.send(
+                "/ops/borrowers/B-101/withhold?event_id=whatsapp:wa-50:1", sentence="1", reason="not hers to give"
+            )
+        )
+        assert "told to nobody any more" in page
+        await browser.get("/ops/borrowers/B-101/judge?event_id=whatsapp:wa-50:1", 404)
+    after = await told_by_every_reader(staged)
+    assert {name for name, said in after.items() if "Rekha" in said} == set()
+    assert "9000" in after["borrower"], "the terms stand"
+    assert await listed(staged.parts, TENANT) == [], "rules judge prose: a quote is no example for them"
+
+
 async def test_it_does_not_come_back_with_a_later_report_nor_with_a_rebuild(staged: Api, enter: Enter) -> None:
     async with enter() as browser:
         await browser.send(PATH, sentence="1", reason="untrue")
