@@ -1,7 +1,7 @@
 """Everything kept of one borrower, as one document: what a data-access request is answered with (API 10).
 
 The call and the operations room hand out the same document. Entries are as posted and as they may be told now: what has expired
-is not in it. What a person withheld from agents is in it, since it is kept.
+is not in it, and words that whoever said them took back are not. What a person withheld from agents is in it, since it is kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection
 
 from service import records
+from service.chats.withdrawn import as_it_stands
 from service.narrative import narrative
 from service.reading import Known
 from service.retention.reading import told
@@ -51,9 +52,10 @@ async def exported(parts: Parts, tenant: str, one: Known) -> dict[str, Any]:
         "facts": [fact_answer(fact) for fact in state.facts],
         "withheld_texts": state.withheld_texts,
         "narrative": narrative(state, state.cycle_of(None), now=now).text,
+        "decisions": await parts.decisions.history(tenant, one.borrower_id),
         **kept,
         "entries": [
-            entry | {"entry": as_sent(told(entry["entry"], entry["type"], entry["effective_at"], now, policy))}
-            for entry in kept["entries"]
+            entry | {"entry": as_sent(told(body, entry["type"], entry["effective_at"], now, policy))}
+            for entry, body in zip(kept["entries"], as_it_stands(kept["entries"]), strict=True)
         ],
     }

@@ -46,13 +46,14 @@ class Carried:
 
 
 def carried(tenant: str, borrower_id: str, at: datetime, body: Summary) -> Carried | None:
-    """None for a summary without claims."""
+    """None for a summary without claims. The same one said again is one."""
     told = body.extra.get("claims") if body.extra else None
     if told is None or told == []:
         return None
     listed: Sequence[Any] = told if isinstance(told, list) else [told]
-    claims = [_claim(one) for one in listed[:CLAIMS]]
-    if len(listed) > CLAIMS:
+    claims = list({tuple(claim.values()): claim for claim in map(_claim, listed)}.values())
+    if len(claims) > CLAIMS:
+        del claims[CLAIMS:]
         claims.append(_claim(None))
     return Carried(tenant, borrower_id, body.id, body.channel, body.conversation_id, at, tuple(claims))
 

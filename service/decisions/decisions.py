@@ -32,6 +32,7 @@ WAIT_SECONDS: Final = 1.0
 WAIT_POLL_SECONDS: Final = 0.01
 WAITED_FOR: Final = 20
 """Corrections of one report that its caller waits for."""
+READ_AT_ONCE: Final = 200
 WAY_OUT: Final = "use a new id"
 FIELDS: Final = (
     "decision_id", "borrower_id", "kind", "conclusion", "source", "source_version", "entity", "decided_at", "agent",
@@ -253,6 +254,18 @@ class Decisions:
             return Found(items, last)
 
         return await self._means.database.read(look)
+
+    async def history(self, tenant: str, borrower_id: str) -> list[Json]:
+        """All of a borrower's decisions and what became of each, newest first."""
+        items: list[Json] = []
+        place = None
+        while (
+            found := await self.listed(tenant, borrower_id, is_history=True, limit=READ_AT_ONCE, before=place)
+        ) is not None:
+            items += found.items
+            if (place := found.next_place) is None:
+                break
+        return items
 
     def _is_so(self, conn: Connection, tenant: str, borrower_id: str, item: Json) -> bool:
         """The last look before a decision leaves as current: one that moved on since it was found is withheld. What should not

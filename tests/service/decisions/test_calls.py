@@ -169,3 +169,20 @@ async def test_pages_of_a_long_history(tmp_path: Path) -> None:
                 found += [item["decision_id"] for item in page["items"]]
                 cursor = page["next_cursor"]
             assert found == [f"D-{n}" for n in reversed(range(7))]
+
+
+async def test_an_export_has_all_that_was_decided_and_what_became_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.decisions.decisions.READ_AT_ONCE", 2)
+    async with api(tmp_path) as service:
+        agents = Agents(service)
+        assert (await service.told("B-1", 3, summary="She asked about her options.")).status == 200
+        for number in range(5):
+            await agents.decide(f"D-{number}", "v12", 100 - number, kind=f"k-{number}")
+        await Agents(service, "B-2").decide("D-of-another")
+        await agents.see("v13")
+        document = await service.get("/v1/borrowers/B-1/export")
+        assert document["decisions"] == await agents.listed("history")
+        assert [one["decision_id"] for one in document["decisions"]] == [f"D-{number}" for number in reversed(range(5))]
+        assert {one["status"] for one in document["decisions"]} == {"stale"}

@@ -68,7 +68,6 @@ async def test_the_regression_in_another_channel_that_asks_in_other_words(tmp_pa
         [{"decision_id": 7}],
         ["D-1"],
         "D-1",
-        [CLAIM] * 21,
     ],
 )
 async def test_a_claim_that_cannot_be_traced_is_listed_and_not_trusted(tmp_path: Path, claims: Any) -> None:
@@ -81,6 +80,28 @@ async def test_a_claim_that_cannot_be_traced_is_listed_and_not_trusted(tmp_path:
         listed = (await service.get("/v1/ops/claims"))["items"]
         assert len(listed) == 1
         assert (listed[0]["borrower_id"], listed[0]["channel"]) == ("B-1", "whatsapp")
+
+
+async def test_the_same_claim_said_many_times_is_one_and_hides_no_other_copy(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        agents = Agents(service)
+        await agents.decide("D-1")
+        await passed_on(service, [CLAIM], hours=2)
+        await passed_on(service, [CLAIM, CLAIM | {"entity": None}, CLAIM | {"entity": " "}] * 10, hours=1)
+        assert "waiver is hers" in (await briefing(service))["text"]
+        copies = (await agents.past("D-1"))["copies"]
+        assert [copy["conversation_id"] for copy in copies] == ["c-2", "c-1"], "the newest first"
+        assert (await service.get("/v1/ops/claims"))["items"] == []
+
+
+async def test_of_more_claims_than_are_traced_the_rest_is_one_that_cannot_be(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        agents = Agents(service)
+        for number in range(21):
+            await agents.decide(f"D-{number}", kind=f"kind {number}")
+        await passed_on(service, [CLAIM | {"decision_id": f"D-{number}"} for number in range(21)])
+        assert "waiver is hers" not in (await briefing(service))["text"]
+        assert len((await service.get("/v1/ops/claims"))["items"]) == 1
 
 
 async def test_a_claim_of_anothers_decision_is_not_traced(tmp_path: Path) -> None:
