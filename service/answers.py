@@ -216,8 +216,11 @@ class FoundOfAll(Found):
 
 
 class Searched(_Told):
+    """`unreadable`: borrowers whose records are damaged, only told when there are any."""
+
     items: list[FoundOfAll]
     next_cursor: str | None
+    unreadable: list[str] = []
 
 
 class ContextBlock(_Told):

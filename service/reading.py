@@ -52,6 +52,12 @@ class Known:
             )
 
 
+def understood(stored: records.Stored, policy: Policy, now: datetime) -> Known:
+    """A stored record as it is at this moment, in any thread. Raises `statemachine.record.UnreadableRecord`."""
+    state = derive(Record.from_bytes(stored.record), now, policy)
+    return Known(stored.borrower_id, stored.version, state, stored.provisional)
+
+
 class Kept(Generic[V]):
     """The last so many values, each with the time until which it holds."""
 
@@ -88,7 +94,7 @@ class Reader:
         key = (tenant, stored.borrower_id, stored.version, policy.version)
         state = self._states.get(key, now)
         if state is None:
-            state = derive(Record.from_bytes(stored.record), now, policy)
+            state = understood(stored, policy, now).state
             self._states.put(key, state, state.valid_until)
         return Known(stored.borrower_id, stored.version, state, stored.provisional)
 

@@ -6,14 +6,15 @@ Recall, by steps that bear their numbers below:
     2 rank    these notes, and no others
     3 check   the owner of each hit once more before it leaves
 
-Search goes through the same steps for several borrowers: those whose notes have a word of the query by the index, and those whom
-the index does not know as they are now. It raises `Unavailable` rather than pass over somebody.
+Search goes through the same steps for several borrowers: those whose notes have a word of the query by the index, and of those
+whom the index does not know as they are now, whose records are read for it (`across`), those who have one. Nobody is passed over
+in silence: it raises `Unavailable` when more are to be read than it has the time for, and names those whose records are damaged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,7 @@ from service.errors import Unavailable
 from service.forget.entries import FORGOTTEN
 from service.policy import Policy
 from service.reading import Known
-from service.recall import index
+from service.recall import across, index
 from service.recall.notes import Note, Purpose, conversations_as_notes, facts_as_notes, untold
 from service.recall.ranking import FullText, Ranking
 from statemachine.screening import screened
@@ -35,11 +36,6 @@ from statemachine.volatility import Volatility
 
 if TYPE_CHECKING:
     from service.wiring import Parts
-
-CANDIDATES: Final = 200
-"""Borrowers looked at by a search: those with most of its words."""
-BEHIND_LIMIT: Final = 500
-"""Borrowers whom the index does not know as they are; with more of them a search would be slow, and says so."""
 
 DECISIONS: Final = 200
 DECISIONS_OF_ALL: Final = 1_000
@@ -94,31 +90,42 @@ async def recall(
     return checked(ranked(query, notes, limit), frozenset({one.borrower_id}))
 
 
-async def search(
-    parts: Parts, tenant: str, query: str, purpose: Purpose, limit: int, now: datetime
-) -> list[dict[str, Any]]:
-    """Notes of any borrower of this tenant, each with `borrower_id`. Raises as `recall`, and `Unavailable`."""
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """`items` as API 7 has them, and the borrowers who could not be looked at because their records cannot be read."""
+
+    items: list[dict[str, Any]]
+    unreadable: tuple[str, ...] = ()
+
+
+async def search(parts: Parts, tenant: str, query: str, purpose: Purpose, limit: int, now: datetime) -> Searched:
+    """Notes of any borrower of this tenant, each with `borrower_id`. Raises as `recall`, and `Unavailable`.
+
+    What had to be read because the index did not know it is indexed, so that the next search has less to read.
+    """
     policy = parts.policies.for_tenant(tenant)
-    words = index.hashes((term for options in index.forms(query) for term in options), tenant, parts.keyed_hash)
-    if not words:
-        return []
+    wanted = index.hashes((term for options in index.forms(query) for term in options), tenant, parts.keyed_hash)
+    if not wanted:
+        return Searched([])
 
-    def look(conn: Connection) -> tuple[list[Known], list[Note]]:
-        behind = index.behind(conn, BEHIND_LIMIT + 1, tenant)
-        if len(behind) > BEHIND_LIMIT:
-            raise Unavailable("the index is being made; search again in a while")
-        named = index.having(conn, tenant, words, CANDIDATES)
-        stored = records.stored_each(conn, tenant, sorted({*named, *(id_ for _, id_ in behind)})).values()
-        known = [parts.reader.known(tenant, row, policy, now) for row in stored if row.redirected_to is None]
-        told = [replace(one, state=telling.rechecked(conn, tenant, one.state).state) for one in known]
-        return told, decided_of_all(conn, tenant, purpose, policy.time_zone)
+    def look(conn: Connection) -> tuple[across.Found, list[tuple[Note, float]], frozenset[str]]:
+        found = across.having(conn, tenant, wanted, policy, now, parts.keyed_hash)
+        told = [replace(one, state=telling.rechecked(conn, tenant, one.state).state) for one in found.known]
+        decided = decided_of_all(conn, tenant, purpose, policy.time_zone) if not found.is_cut_short else []
+        notes = [
+            note for one in sorted(told, key=lambda one: one.borrower_id) for note in notes_of(one, {}, purpose, ())
+        ]
+        owners = frozenset((*(one.borrower_id for one in told), *(note.owner for note in decided)))
+        return found, ranked(query, [*notes, *decided], limit), owners
 
-    told, decided = await parts.database.read_slow(look)
-    notes = [note for one in sorted(told, key=lambda one: one.borrower_id) for note in notes_of(one, {}, purpose, ())]
-    hits = ranked(query, [*notes, *decided], limit)
-    owners = frozenset((*(one.borrower_id for one in told), *(note.owner for note in decided)))
+    found, hits, owners = await parts.database.read_slow(look)
+    await across.keep(parts.database, found.read)
+    if found.is_cut_short:
+        raise Unavailable("many borrowers were told of something at once and are being indexed; search again")
     shown = checked(hits, owners)
-    return [{"borrower_id": note.owner, **item} for (note, _), item in zip(hits, shown, strict=True)]
+    return Searched(
+        [{"borrower_id": note.owner, **item} for (note, _), item in zip(hits, shown, strict=True)], found.unreadable
+    )
 
 
 def _passing_nothing_on(connection: Connection, tenant: str, older: Bodies) -> Bodies:

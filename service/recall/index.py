@@ -7,15 +7,14 @@ and a hash may be short. What is kept of a borrower is also kept as a whole, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, true
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, true, tuple_
 
 from service.prepared import Prepared
-from service.recall import notes
 from service.recall.ranking import query_terms, terms_of
 from service.recall.words import keys_of
 from service.tables import Borrower, RecallIndexed, RecallWord, table_of
@@ -44,14 +43,25 @@ def _hash(term: str, tenant: str, keyed_hash: Hash) -> bytes:
 
 
 def terms_in(state: BorrowerState) -> set[str]:
-    """By what this borrower's notes are found, those of a history too."""
+    """By what this borrower's notes are found, those of a history too.
+
+    Of texts as they were said, and of those too that pass decisions on: what of them may be shown is judged when it is shown, by
+    rules and versions that may have changed since.
+    """
     found: set[str] = set()
-    for note in (*notes.facts_as_notes(state, "history"), *notes.conversations_as_notes(state, {})):
-        for text in (note.text, note.label):
-            found.update(term for keys in keys_of(text) for term in terms_of(keys))
+    for text in _texts(state):
+        found.update(term for keys in keys_of(text) for term in terms_of(keys))
         if len(found) > WORDS_OF_ONE:
             break
     return found
+
+
+def _texts(state: BorrowerState) -> Iterator[str]:
+    for fact in state.facts:
+        yield fact.text
+        yield fact.kind.replace("_", " ")
+    for c in reversed(state.conversations):
+        yield c.prose or c.claiming or ""
 
 
 def forms(query: str) -> list[list[str]]:
@@ -153,13 +163,16 @@ def having(connection: Connection, tenant: str, words: Sequence[bytes], most: in
     return list(connection.execute(found).scalars())
 
 
-def behind(connection: Connection, most: int, tenant: str | None = None) -> list[tuple[str, str]]:
-    """Tenant and id of borrowers whose record is not indexed as it is now."""
+def behind(
+    connection: Connection, most: int, tenant: str | None = None, after: tuple[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """Tenant and id of borrowers whose record is not indexed as it is now, in their order; `after`: those behind this one."""
     found = (
         select(BORROWER.c.tenant, BORROWER.c.borrower_id)
         .select_from(BORROWER.outerjoin(INDEXED, _ITS))
         .where(
             BORROWER.c.tenant == tenant if tenant is not None else true(),
+            tuple_(BORROWER.c.tenant, BORROWER.c.borrower_id) > tuple_(*after) if after is not None else true(),
             BORROWER.c.redirected_to.is_(None),
             or_(INDEXED.c.version.is_(None), INDEXED.c.version != BORROWER.c.version),
         )

@@ -40,7 +40,7 @@ from service.recall import index
 from service.records import BORROWER, JOURNAL
 from service.retention.reading import EXPIRED
 from service.tables import Forgotten, Intake, IntakeHead, RetentionRun, WriterPartition, table_of
-from statemachine.record import Tombstone
+from statemachine.record import Tombstone, UnreadableRecord
 from statemachine.stamps import Entry, MemoryForgotten, Stamps
 
 if TYPE_CHECKING:
@@ -213,24 +213,29 @@ class Retention:
 
     async def _index(self, now: datetime, rest: float) -> None:
         """Whom the index does not know as they are now is indexed, resting so many times as long as each took."""
+        last: tuple[str, str] | None = None
         for _ in range(ROUNDS):
-            behind = await self._parts.database.read_slow(lambda conn: index.behind(conn, AT_ONCE))
-            kept = 0
+            behind = await self._parts.database.read_slow(partial(index.behind, most=AT_ONCE, after=last))
             for tenant, owner in behind:
                 began = time.monotonic()
-                kept += await self._index_one(tenant, owner, now)
+                await self._index_one(tenant, owner, now)
                 await asyncio.sleep(rest * (time.monotonic() - began))
-            if len(behind) < AT_ONCE or not kept:
+            if len(behind) < AT_ONCE:
                 break
+            last = behind[-1]
 
-    async def _index_one(self, tenant: str, owner: str, now: datetime) -> bool:
+    async def _index_one(self, tenant: str, owner: str, now: datetime) -> None:
         parts = self._parts
         stored = await parts.database.read(lambda conn: records.stored_each(conn, tenant, [owner]).get(owner))
         if stored is None:
-            return False
-        state = parts.reader.known(tenant, stored, parts.policies.for_tenant(tenant), now).state
+            return
+        try:
+            state = parts.reader.known(tenant, stored, parts.policies.for_tenant(tenant), now).state
+        except UnreadableRecord as why:
+            log.error("stored.unreadable", tenant=tenant, route="retention", why=str(why))
+            return  # the others are indexed all the same; a search names him
         words = index.hashes(index.terms_in(state), tenant, parts.keyed_hash)
-        return await parts.database.write(lambda conn: index.keep(conn, tenant, owner, stored.version, words))
+        await parts.database.write(lambda conn: index.keep(conn, tenant, owner, stored.version, words))
 
 
 # -- receipts -------------------------------------------------------------------------------------------------------------

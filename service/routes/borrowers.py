@@ -153,10 +153,15 @@ def readable(call: Call) -> Iterator[None]:
     try:
         yield
     except (UnreadableRecord, UnreadableEntry) as why:
-        route = getattr(call.request.scope.get("route"), "path", "-")
-        call.parts.unreadable.labels(route).inc()
-        log.error("stored.unreadable", tenant=call.tenant, route=route, why=str(why))
+        count_unreadable(call, str(why))
         raise Unreadable from why
+
+
+def count_unreadable(call: Call, why: str, found: int = 1) -> None:
+    """What is stored and damaged, met in this call."""
+    route = getattr(call.request.scope.get("route"), "path", "-")
+    call.parts.unreadable.labels(route).inc(found)
+    log.error("stored.unreadable", tenant=call.tenant, route=route, why=why, found=found)
 
 
 def cycle_of(one: Known, loan_id: str | None) -> Cycle:

@@ -14,7 +14,7 @@ from service.calls import Call, answered, call, routes
 from service.live import without_live
 from service.recall import finding
 from service.recall.notes import PURPOSES, Purpose
-from service.routes.borrowers import OfNothing, after, known, readable
+from service.routes.borrowers import OfNothing, after, count_unreadable, known, readable
 from statemachine.wire import Frozen, Id
 
 router = routes("recall")
@@ -87,7 +87,8 @@ async def recall(call: Call) -> Response:
 
 @call(
     router, "POST", "/v1/search", "search", scope="search:all", body=Recall, query=OfNothing, examples=_EXAMPLES,
-    answers="200 `{items, next_cursor}`, each with its `borrower_id`; an audit line is written.",
+    answers="200 `{items, next_cursor}`, each with its `borrower_id`; beside them `unreadable`, who could not be read, if any."
+    " 503 while more are to be indexed than it has the time for. An audit line is written.",
 )  # fmt: skip
 async def search(call: Call) -> Response:
     """The same across borrowers, for people who may read all of them."""
@@ -96,9 +97,12 @@ async def search(call: Call) -> Response:
     for event_id in (asked.after, in_query.after):
         await after(call, event_id)
     with readable(call):
-        items = await finding.search(
+        found = await finding.search(
             call.parts, call.tenant, asked.query, asked.purpose, asked.limit, call.parts.clock()
         )
+    items = found.items
+    if found.unreadable:
+        count_unreadable(call, "records that a search came upon", len(found.unreadable))
     line = audit.Line(
         call.tenant,
         call.parts.clock(),
@@ -107,4 +111,5 @@ async def search(call: Call) -> Response:
         detail=f"query={call.parts.keyed_hash(asked.query, 'audit')[:16]} purpose={asked.purpose} hits={len(items)}",
     )
     await call.parts.database.write(lambda conn: audit.add(conn, line))  # what cannot be audited is not told
-    return answered({"items": items, "next_cursor": None})
+    damaged = {"unreadable": found.unreadable} if found.unreadable else {}
+    return answered({"items": items, "next_cursor": None, **damaged})

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from service import audit
-from service.recall import finding, index
+from service.recall import across, finding, index
 from service.recall.notes import Note
+from service.tables import Borrower, table_of
 from tests.service.api import Answer, Api, api
 from tests.service.conftest import Where
 from tests.service.decisions.agents import Agents
@@ -136,6 +137,73 @@ async def test_a_search_finds_whoever_has_the_words_and_writes_an_audit_line(ser
     assert "martha" not in json.dumps(lines, default=str).casefold()
     words = await service.parts.database.read(lambda conn: conn.execute(select(index.WORD.c.word)).scalars().all())
     assert all(len(word) == index.HASH_BYTES for word in words)
+
+
+async def behind_with(service: Api) -> int:
+    return len(await service.parts.database.read(lambda conn: index.behind(conn, 1_000)))
+
+
+async def test_while_many_are_not_indexed_a_search_reads_them_and_recall_of_one_needs_no_index(
+    service: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        await stated(service, f"B-{number:02}", "wife is Martha" if number % 5 == 0 else "prefers Hindi")
+    monkeypatch.setattr(across, "READ_AT_ONCE", 5)
+    monkeypatch.setattr(across, "KEPT_AT_ONCE", 4)
+    assert await behind_with(service) == 12
+    assert [i["text"] for i in await recalled(service, "B-10", "Martha")] == ["wife is Martha"]
+    for _ in range(2):
+        found = await service.post("/v1/search", {"query": "Martha"})
+        assert [(i["borrower_id"], i["text"]) for i in found["items"]] == [
+            (b, "wife is Martha") for b in ("B-00", "B-05", "B-10")
+        ]
+        assert set(found.document) == {"items", "next_cursor"}
+    assert await behind_with(service) == 0, "who was read is indexed by it"
+
+
+async def test_what_cannot_be_read_in_time_is_no_answer_and_the_next_search_goes_on_from_there(
+    service: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        await stated(service, f"B-{number}", "wife is Martha")
+    monkeypatch.setattr(across, "READ_AT_ONCE", 4)
+    monkeypatch.setattr(across, "READ_SECONDS", 0.0)
+    late = await service.post("/v1/search", {"query": "Martha"})
+    assert (late.status, late["code"]) == (503, "unavailable")
+    assert await behind_with(service) == 2
+    assert len((await service.post("/v1/search", {"query": "Martha"}))["items"]) == 6
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_who_is_damaged_is_named_by_a_search_and_holds_up_nobody_else(service: Api, indexed: bool) -> None:
+    for borrower in ("B-1", "B-2", "B-3"):
+        await stated(service, borrower, "wife is Martha")
+    if indexed:
+        await service.parts.retention.run(by="test")
+    its = table_of(Borrower)
+    damage = update(its).where(its.c.borrower_id == "B-1").values(record=b"{")
+    await service.parts.database.write(lambda conn: conn.execute(damage))
+    found = await service.post("/v1/search", {"query": "Martha"})
+    assert ({i["borrower_id"] for i in found["items"]}, found["unreadable"]) == ({"B-2", "B-3"}, ["B-1"])
+    assert (await service.post("/v1/search", {"query": "Hindi"}))["items"] == []
+    await stated(service, "B-4", "wife is Martha")
+    await service.parts.retention.run(by="test")
+    assert await behind_with(service) == (0 if indexed else 1), "the job goes past a damaged record too"
+
+
+async def test_reports_that_pass_decisions_on_are_found_by_a_search_once_indexed(service: Api) -> None:
+    agents = Agents(service)
+    await service.told("B-1")
+    await agents.decide("D-1", "v12")
+    claim = {"decision_id": "D-1", "source": "offers", "version": "v12"}
+    await service.told(
+        "B-1", hours=1, summary="The agent told Martha that the waiver is hers.", extra={"claims": [claim]}
+    )
+    await service.parts.retention.run(by="test")
+    for path in ("/v1/borrowers/B-1/recall", "/v1/search"):
+        assert [i["text"] for i in (await service.post(path, {"query": "Martha"}))["items"]] == [
+            "The agent told Martha that the waiver is hers."
+        ], path
 
 
 async def test_a_search_is_another_scope_and_another_tenant_is_nobody(service: Api) -> None:
