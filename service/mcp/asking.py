@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -42,12 +43,12 @@ class Asking:
         self._in_query = frozenset(
             field.alias or name for name, field in (self._takes.query.model_fields if self._takes.query else {}).items()
         )
-        self.schema = self._schema()
 
     # -- what it takes --------------------------------------------------------------------------------------------
 
-    def _schema(self) -> dict[str, Any]:
-        """The arguments as a JSON schema."""
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The arguments as a JSON schema: made when an agent first asks, for it takes longer than the rest of the start."""
         properties: dict[str, Any] = {}
         definitions: dict[str, Any] = {}
         required: list[str] = list(self._in_path)
