@@ -313,6 +313,14 @@ class TextJudged(Element, frozen=True, kw_only=True, tag="text"):
     why: str | None = None
 
 
+class WordsWithdrawn(Element, frozen=True, kw_only=True, tag="withdrawn"):
+    """Words of earlier reports of a conversation that whoever said them took back; `reports` are the ids of those reports."""
+
+    channel: str
+    conversation_id: str
+    reports: tuple[str, ...] = ()
+
+
 AnyElement: TypeAlias = (
     CommitmentSaid
     | ConversationTold
@@ -332,6 +340,7 @@ AnyElement: TypeAlias = (
     | ConversationBegun
     | Redirected
     | TextJudged
+    | WordsWithdrawn
 )
 
 

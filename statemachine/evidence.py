@@ -34,10 +34,12 @@ from statemachine.elements import (
     Redirected,
     StrangerMet,
     TextJudged,
+    WordsWithdrawn,
     key_of,
 )
 from statemachine.record import Record
 from statemachine.redirects import whose
+from statemachine.withdrawing import WITHDRAWN_WORDS, without_words
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
@@ -117,6 +119,8 @@ class Counted:
         self.told: list[ConversationTold] = by_type[ConversationTold]
         self.withdrawals: list[PromiseWithdrawn] = by_type[PromiseWithdrawn]
         self.loans = loans
+        if any(bucket.name[0] == WITHDRAWN_WORDS for bucket in record.buckets):
+            self.commitments = without_words(self.commitments, by_type[WordsWithdrawn], record)
 
 
 def _leave_out(

@@ -38,6 +38,7 @@ from statemachine.elements import (
     Redirected,
     StrangerMet,
     TextJudged,
+    WordsWithdrawn,
     key_of,
 )
 from statemachine.entries import Summary
@@ -54,6 +55,7 @@ from statemachine.record import (
 )
 from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, MemoryForgotten, TextWithheld
 from statemachine.wire import NOBODY_OUTCOMES, STRANGER_OUTCOMES
+from statemachine.withdrawing import WITHDRAWN_WORDS
 
 ALL_IDENTIFIERS = "*"
 
@@ -263,6 +265,9 @@ def _lift_summary(body: Summary, stamp: stamps.Stamps) -> list[Any]:
         elements.append(prose)
     if body.outcome in STRANGER_OUTCOMES:
         elements.append(StrangerMet(**conversation))
+    if stamp.withdrawn:  # through no identifier: that a number was somebody else's brings no words back
+        place = {name: conversation[name] for name in ("at", "channel", "conversation_id", "digest", "event_id")}
+        elements.append(WordsWithdrawn(reports=stamp.withdrawn, **place))
     return elements
 
 
@@ -302,6 +307,8 @@ def bucket_of(element: Any) -> Name:
             return ("redirect",)
         case TextJudged():
             return ("withheld",)
+        case WordsWithdrawn():
+            return (WITHDRAWN_WORDS, element.channel)
     raise TypeError(f"{type(element).__name__} has no bucket")
 
 

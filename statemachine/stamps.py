@@ -78,6 +78,8 @@ class Stamps(Value):
     through: str | None = None
     time_zone: str
     warnings: tuple[Warning, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    """The ids of earlier reports of this conversation of which words were taken back since, by an edit or a revocation."""
 
 
 class BorrowerRedirected(Value):

@@ -23,6 +23,7 @@ from statemachine.volatility import Volatility, tool_volatility, worst
 
 SMALLEST_AMOUNT: Final = 100
 """A number below this is a day, a count or an hour, unless it is said as money."""
+PLACEHOLDER: Final = "[the agent told something that was true when it was read"
 
 
 def shown(said: Sequence[Said], promised: frozenset[Decimal], zone: str) -> tuple[Said, ...]:
@@ -53,7 +54,11 @@ def is_live(turn: Said, promised: frozenset[Decimal]) -> bool:
 def placeholder(turn: Said, zone: str) -> str:
     """What stands in the place of a live turn: that there was one and when it was read, and nothing of what it said."""
     at = turn.observed_at or turn.at
-    return f"[the agent told something that was true when it was read, {_moment(at, zone)}; it is withheld]"
+    return f"{PLACEHOLDER}, {_moment(at, zone)}; it is withheld]"
+
+
+def is_placeholder(text: str) -> bool:
+    return text.startswith(PLACEHOLDER)
 
 
 def _moment(at: datetime, zone: str) -> str:

@@ -27,7 +27,7 @@ from service.tables import SUMMARY
 LINES_READ: Final = 2_000
 """Of one chat, the newest; older ones are in earlier revisions of its summary."""
 PURGED_AT_ONCE: Final = 200
-REVISIONS_READ: Final = 8
+REVISIONS_READ: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, d
     return (row[0] or 0, row[1]) if row else (0, None)
 
 
-def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[dict[str, Any]]:
-    """The commitments of our own summaries of this conversation, as they were posted, those of the newest revisions."""
+def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[tuple[str, dict[str, Any]]]:
+    """Our own summaries of this conversation, each with its event id as it was posted, the newest `REVISIONS_READ` first."""
     if not chat.revision:
         return []
     journal = records.JOURNAL
@@ -121,13 +121,9 @@ def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[dict[str, An
         journal.c.conversation_id == chat.conversation_id,
         journal.c.type == SUMMARY,
     )
-    rows = conn.execute(select(journal.c.body).where(*its).order_by(journal.c.revision.desc()).limit(REVISIONS_READ))
-    bodies = [envelope.document(body) for (body,) in rows]
-    return [
-        body["commitment"]
-        for body in bodies
-        if body.get("commitment") and (body.get("extra") or {}).get("summarised_by")
-    ]
+    newest = select(journal.c.event_id, journal.c.body).where(*its).order_by(journal.c.revision.desc())
+    bodies = [(event_id, envelope.document(body)) for event_id, body in conn.execute(newest.limit(REVISIONS_READ))]
+    return [(event_id, body) for event_id, body in bodies if (body.get("extra") or {}).get("summarised_by")]
 
 
 def prepare(conn: Connection, mine: Claimed, prepared: bytes | None, changes: int | None) -> bool:

@@ -28,15 +28,16 @@ import structlog
 from sqlalchemy import Connection
 
 from channels import CHANNELS
-from channels.chats import Said, modality_of, said_in, within
+from channels.chats import Line, Said, modality_of, said_in, within
 from service import records
 from service.chats import claims
 from service.chats.claims import Claimed, Stored
-from service.chats.withdrawn import without_words
+from service.chats.withdrawn import reports_of_withdrawn
 from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
 from service.intake import envelope
 from service.intake.receive import receive
+from service.intake.stamping import WORDS_WITHDRAWN
 from service.metrics import Counter
 from service.narrative import narrative, previous_step
 from service.reading import Known
@@ -89,8 +90,8 @@ class Look:
     """The highest of this conversation in the journal."""
     covered_until: datetime | None
     """Up to when a summary that is not ours tells it."""
-    told: Sequence[dict[str, Any]]
-    """The commitments that our own summaries of it told."""
+    lines: Sequence[Line]
+    """Its newest, opened."""
 
 
 class Sweeper:
@@ -214,12 +215,13 @@ class Sweeper:
         if _is_covered(look):
             await self._finish(mine, chat.changes, look.revision, None, chat)
             return
-        said = self._said(chat)
+        said = said_in(look.lines)
         if not said and look.revision == 0:
             await self._finish(mine, chat.changes, 0, None, chat)
             return
         made = await self.made(look, said)
-        await self._post(mine, look, _summary(look, said, made), chat.changes, made)
+        withdrawn = await self._withdrawn(mine.tenant, look, said, made)
+        await self._post(mine, look, _summary(look, said, made, withdrawn), chat.changes, made)
 
     async def look(self, mine: Claimed) -> Look | None:
         """2: in one read. None for a chat that is gone."""
@@ -234,8 +236,7 @@ class Sweeper:
             zone = records.time_zone_of(conn, mine.tenant, borrower_id) or policy.time_zone
             revision, until = claims.newest_revision(conn, mine.tenant, chat)
             theirs = until if revision > chat.revision else None
-            told = claims.told_by_us(conn, mine.tenant, chat)
-            look = Look(chat, zone, None, max(revision, chat.revision), theirs, told)
+            look = Look(chat, zone, None, max(revision, chat.revision), theirs, ())
             return records.stored(conn, mine.tenant, borrower_id), look
 
         found = await parts.database.read_slow(read)
@@ -243,15 +244,11 @@ class Sweeper:
             return None
         record, look = found
         memory = parts.reader.known(mine.tenant, record, policy, now) if record is not None else None
-        return replace(look, memory=memory)
+        return replace(look, memory=memory, lines=[parts.chats.opened(body) for body in look.chat.lines])
 
-    def _said(self, chat: Stored) -> tuple[Said, ...]:
-        return said_in(self._parts.chats.opened(body) for body in chat.lines)
-
-    async def made(self, look: Look, said: Sequence[Said] | None = None) -> Summarised:
+    async def made(self, look: Look, said: Sequence[Said]) -> Summarised:
         """3: what the summariser makes of it."""
         chat = look.chat
-        said = self._said(chat) if said is None else said
         policy = self._parts.policies.for_tenant(chat.tenant)
         now = self._parts.clock()
         handed_out: list[str] = []
@@ -259,14 +256,19 @@ class Sweeper:
             cycle = look.memory.cycle_for(None, policy, now)
             state = look.memory.state
             handed_out = [narrative(state, cycle, now=now).text, previous_step(state, cycle, now=now)]
-        made = await self._summariser.summarise(
+        return await self._summariser.summarise(
             said, CHANNELS[chat.channel], ended_at=_ended_at(chat), zone=look.zone, handed_out=handed_out
         )
-        if made.draft.commitment is not None or look.memory is None or len(chat.lines) >= claims.LINES_READ:
-            return made
-        conversation, named = (chat.channel, chat.conversation_id), json.loads(chat.named)
-        kept = without_words(look.memory.state, conversation, named, look.told, said, _ended_at(chat), look.zone)
-        return replace(made, draft=replace(made.draft, commitment=kept))
+
+    async def _withdrawn(self, tenant: str, look: Look, said: Sequence[Said], made: Summarised) -> list[str]:
+        """3: the earlier summaries of ours of which words were taken back since."""
+        if all(line.kind == "said" for line in look.lines):
+            return []
+        told = await self._parts.database.read_slow(lambda conn: claims.told_by_us(conn, tenant, look.chat))
+        is_all = len(look.lines) < claims.LINES_READ
+        return reports_of_withdrawn(
+            told, said, made.turns, since=None if is_all else min(line.at for line in look.lines)
+        )
 
     async def previews(self, tenant: str | None, most: int) -> AsyncIterator[dict[str, Any]]:
         """What would be posted of each chat that is behind, over or not; nothing is claimed, stored or posted."""
@@ -274,11 +276,12 @@ class Sweeper:
             look = await self.look(one)
             if look is None:
                 continue
-            said = self._said(look.chat)
+            said = said_in(look.lines)
             made = await self.made(look, said)
+            withdrawn = await self._withdrawn(one.tenant, look, said, made)
             shown: dict[str, Any] = {"tenant": one.tenant, "borrower_id": look.chat.borrower_id, "by": made.by}
             shown |= {"model_failed": made.failed, "rule_broken": made.refused, "covered": _is_covered(look)}
-            body = json.loads(envelope.body_bytes(_summary(look, said, made)))
+            body = json.loads(envelope.body_bytes(_summary(look, said, made, withdrawn)))
             yield shown | {"summary": body}
 
     async def _post(self, mine: Claimed, look: Look, body: Summary, changes: int, made: Summarised | None) -> None:
@@ -354,7 +357,7 @@ def _ended_at(chat: Stored) -> datetime:
 # -- the summary ----------------------------------------------------------------------------------------------------------
 
 
-def _summary(look: Look, said: Sequence[Said], made: Summarised) -> Summary:
+def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Sequence[str]) -> Summary:
     """As it is posted. The turns are those that a model may see: a live value is in no summary (AC-77)."""
     chat, draft = look.chat, made.draft
     named: dict[str, Any] = json.loads(chat.named)
@@ -380,7 +383,7 @@ def _summary(look: Look, said: Sequence[Said], made: Summarised) -> Summary:
         callback=draft.callback,
         facts=list(draft.facts),
         turns=[turn.turn() for turn in turns],
-        extra={"summarised_by": made.by},
+        extra={"summarised_by": made.by, **({WORDS_WITHDRAWN: list(withdrawn)} if withdrawn else {})},
     )
 
 

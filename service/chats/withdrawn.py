@@ -1,64 +1,101 @@
-"""A promise that stands though its words were withdrawn: a message that was summarised is revoked, or edited into something else.
+"""Words of a chat that were taken back after they were summarised: a message that is revoked, or edited into something else.
 
-No summary takes a promise back (DESIGN 3, law 4), and words that were revoked are shown nowhere any more. So the next revision
-tells the same terms once more, without words: of one conversation's commitments of the same rung the later one counts, and with
-it the earlier one's words are gone from every read. Where the terms cannot be told again as they stand (several candidates, a
-day that is past, another cycle or attempt by now) they are left as they are. No storage and no clock here.
+The next summary names each earlier one of ours that holds such words (`words_withdrawn` in its `extra`): from then on no promise
+is told in that one's words (`statemachine.withdrawing`), and of an export it is structure alone. What it said otherwise, the next
+summary tells anew, without what was taken back. Lines that were posted as events are told as they stand.
+
+No storage and no clock here.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
-from zoneinfo import ZoneInfo
+from typing import Any, Final
 
-from channels.chats import Said
-from statemachine.conclusions import Promise
-from statemachine.entries import Commitment
-from statemachine.grounding import quote_stands
-from statemachine.state import BorrowerState
+from channels.chats import Line, Said, posted_line, said_in
+from channels.summarise.shown import is_placeholder
+from service.intake.stamping import WITHDRAWN_NAMED, withdrawn_in
+from statemachine.entries import ConversationMessage
+from statemachine.grounding import folded, quote_stands
+
+MESSAGE: Final = "conversation.message"
+WITHDRAWN: Final = "[withdrawn]"
+"""Where a text must stand."""
+WORDS: Final = {
+    "commitment": ("quote", "amount_said", "due_date_said"),
+    "payment_claim": ("quote", "paid_on_said"),
+    "callback": ("quote", "at_said"),
+}
 
 
-def without_words(
-    state: BorrowerState,
-    conversation: tuple[str, str],
-    named: Mapping[str, Any],
-    told: Sequence[Mapping[str, Any]],
+def reports_of_withdrawn(
+    told: Sequence[tuple[str, Mapping[str, Any]]],
     said: Sequence[Said],
-    ended_at: datetime,
-    zone: str,
-) -> Commitment | None:
-    """The promise of this conversation, without words, if its words are ours (`told`: commitments of our own summaries of it)
-    and do not stand in what is `said` any more. `named`: loan and cycle as the summary will name them."""
-    promise = _alive(state, conversation)
-    if promise is None or not _is_withdrawn(promise, told, said):
-        return None
-    if promise.amount is None and promise.due_date is None:
-        return None
-    if promise.due_date is not None and promise.due_date < ended_at.astimezone(ZoneInfo(zone)).date():
-        return None
-    loan, cycle = named.get("loan_id"), named.get("cycle_id")
-    if state.place(loan, cycle, promise.at) != state.place(loan, cycle, ended_at):
-        return None
-    return Commitment(
-        status="proposed",
-        amount=str(promise.amount) if promise.amount is not None else None,
-        currency=promise.currency,
-        due_date=promise.due_date.isoformat() if promise.due_date is not None else None,
-    )
+    shown: Sequence[Said],
+    since: datetime | None = None,
+) -> list[str]:
+    """The ids of those of our own summaries (`told`: id and body, the newest first) in which a turn stands that is not there
+    any more. `said`: the chat as it stands, of a long one what was said `since`; `shown`: the same as it is kept beside a
+    summary."""
+    stands = {(turn.speaker, folded(turn.text)) for turn in (*said, *shown)}
+    named = {report for _, body in told for report in withdrawn_in(body.get("extra") or {})}
+    found = [
+        report
+        for report, body in told
+        if report not in named
+        and any(not _stands(turn, stands, said) for turn in body.get("turns") or () if not _is_before(turn, since))
+    ]
+    return found[:WITHDRAWN_NAMED]
 
 
-def _alive(state: BorrowerState, conversation: tuple[str, str]) -> Promise | None:
-    """The conversation's promise in force, or beside the one in force."""
-    for cycle in state.cycles:
-        for promise in (*((cycle.promise,) if cycle.promise else ()), *cycle.counter_proposals):
-            if (promise.channel, promise.conversation_id) == conversation and promise.status == "proposed":
-                found: Promise = promise
-                return found
-    return None
+def _is_before(turn: Mapping[str, Any], since: datetime | None) -> bool:
+    return since is not None and datetime.fromisoformat(turn["at"]) < since
 
 
-def _is_withdrawn(promise: Promise, told: Sequence[Mapping[str, Any]], said: Sequence[Said]) -> bool:
-    words = {str(one["quote"]) for one in told if one.get("quote")}
-    return promise.quote in words and quote_stands(promise.quote or "", said) != "stands"
+def _stands(turn: Mapping[str, Any], stands: set[tuple[str, str]], said: Sequence[Said]) -> bool:
+    speaker, text = str(turn["speaker"]), str(turn["text"])
+    if (speaker, folded(text)) in stands or is_placeholder(text):
+        return True
+    # What was fed into a turn is taken out of it, and by now that may be more or less than it was.
+    return speaker == "borrower" and quote_stands(text, said) == "stands"
+
+
+# -- what was posted, as it may be told -----------------------------------------------------------------------------------
+
+
+def as_it_stands(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The bodies of these entries (`event_id type entry`), all of one borrower, without words that were taken back. The structure
+    of a report stays, and a message's place."""
+    lines: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    reports: set[tuple[str, str, str]] = set()
+    for one in entries:
+        body = one["entry"]
+        if one["type"] == "summary":
+            named = withdrawn_in(body.get("extra") or {})
+            reports |= {(body["channel"], body["conversation_id"], report) for report in named}
+        elif one["type"] == MESSAGE:
+            lines[body["channel"], body["conversation_id"]].append(_line(body))
+    stands = {chat: {(said.speaker, said.text) for said in said_in(told)} for chat, told in lines.items()}
+
+    def told(event_id: str, type_: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        if type_ == MESSAGE and (body["speaker"], body["text"]) not in stands[body["channel"], body["conversation_id"]]:
+            return {**body, "text": WITHDRAWN}
+        if type_ == "summary" and (body["channel"], body["conversation_id"], event_id) in reports:
+            return _structure(body)
+        return dict(body)
+
+    return [told(one["event_id"], one["type"], one["entry"]) for one in entries]
+
+
+def _line(body: Mapping[str, Any]) -> Line:
+    return posted_line(ConversationMessage.model_validate({**body, "extra": None}))
+
+
+def _structure(body: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in body.items() if name not in ("summary", "turns", "facts")}
+    for name, words in WORDS.items():
+        if kept.get(name):
+            kept[name] = {field: value for field, value in kept[name].items() if field not in words}
+    return kept

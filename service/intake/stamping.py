@@ -10,9 +10,10 @@ Who the borrower is has been found before (`receive`). This file knows no storag
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from channels import CHANNELS, said
 from service.errors import FieldError, InvalidBody
@@ -23,11 +24,15 @@ from statemachine.grounding import folded, judge_fact
 from statemachine.screening import screened
 from statemachine.stamps import Stamps
 from statemachine.volatility import FACT_KINDS, Volatility
-from statemachine.wire import CONTACT_OUTCOMES, NOBODY_OUTCOMES, YEAR_OF_FILLERS
+from statemachine.wire import CONTACT_OUTCOMES, ID_CHARACTERS, NOBODY_OUTCOMES, YEAR_OF_FILLERS
 
 FACTS_COUNTED = 5
 CLOCK_TOLERANCE = timedelta(minutes=5)
 FUTURE_LIMIT = timedelta(hours=24)
+WORDS_WITHDRAWN = "words_withdrawn"
+"""In the `extra` of a report: the event ids of earlier reports of the conversation of which words were taken back since."""
+WITHDRAWN_NAMED = 64
+"""By one report."""
 
 KeyedHash = Callable[[str, str], str]
 """`(text, purpose) -> hex`: a keyed hash of the service's own key."""
@@ -95,7 +100,19 @@ def _of_summary(
         through=found.through,
         time_zone=found.time_zone,
         warnings=tuple(warnings.found),
+        withdrawn=withdrawn_in(body.extra or {}),
     )
+
+
+def withdrawn_in(extra: Mapping[str, Any]) -> tuple[str, ...]:
+    """The reports that `words_withdrawn` in the `extra` of a later one names; what is no list of ids means nothing there."""
+    named = extra.get(WORDS_WITHDRAWN)
+    ids = (
+        [one for one in named if isinstance(one, str) and 0 < len(one) <= ID_CHARACTERS]
+        if isinstance(named, list)
+        else []
+    )
+    return tuple(dict.fromkeys(ids[:WITHDRAWN_NAMED]))
 
 
 def carries_claims(body: Summary) -> bool:

@@ -100,6 +100,7 @@ def summaries(draw: st.DrawFn, outcomes: tuple[str | None, ...] = (*OUTCOMES, No
         facts=draw(st.sampled_from([(), (fact,)])),
         step="negotiate" if body.reached else None,
         through=draw(st.sampled_from([None, *PHONES])),
+        withdrawn=draw(st.sampled_from([(), (), (), (f"{channel}:c-{number}:1",)])),
     )
 
 

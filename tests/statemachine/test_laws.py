@@ -16,6 +16,7 @@ from statemachine.record import Limits, Record
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, Cycle, Payment, derive
 from statemachine.wire import NOBODY_OUTCOMES, OUTCOMES
+from statemachine.withdrawing import WITHDRAWN_WORDS
 from tests.examples import often
 from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, summaries
 
@@ -120,8 +121,8 @@ def _nothing_let_go_since(record: Record, cycle: Cycle) -> bool:
     """Whether all that may belong to a cycle is there: no bucket let go of anything since it began."""
     if cycle.opened_at is None:
         return not any(b.let_go for b in record.buckets)
-    if any(b.let_go for b in record.buckets if b.name[0] == "conversations"):
-        return False  # a higher revision may have ended before a lower one
+    if any(b.let_go for b in record.buckets if b.name[0] in ("conversations", WITHDRAWN_WORDS)):
+        return False  # a higher revision may have ended before a lower one, and words are taken back from earlier ones
     return not any(b.let_go and b.let_go[0] >= cycle.opened_at for b in record.buckets) and not any(
         e.cycle_id == cycle.cycle_id and b.let_go for b in record.buckets for e in b.elements
     )

@@ -65,6 +65,7 @@ SAMPLES: dict[Any, Any] = {
     date: DUES[0], date | None: DUES[0], datetime | None: NOON, tuple[Decimal, ...]: (Decimal(1),), tuple[date, ...]: DUES,
     FactSaid: FactSaid(fact_id="f", kind="goal", text="a bike"),
     tuple[FactSaid, ...]: (FactSaid(fact_id="f", kind="goal", text="a car", confidence=Decimal("0.9")),),
+    tuple[str, ...]: ("e-1",),
     ClaimSaid | None: ClaimSaid(quote="already"), CallbackSaid | None: CallbackSaid(at=NOON),
     "grounding": "quoted", "action": "reminder", "what": "linked",
 }  # fmt: skip
