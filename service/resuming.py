@@ -75,6 +75,8 @@ class _Seen(msgspec.Struct):
 
     known: list[_One]
     degraded: str | None = None
+    stranger: _One | None = None
+    """What is kept under an identifier that is nobody's yet: never handed out, but a stop in it binds."""
 
 
 async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
@@ -176,13 +178,18 @@ async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy
 async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, now: datetime) -> _Seen:
     basis = basis_of(policy)
 
-    def look(conn: Connection) -> list[_One | records.Stored]:
+    def look(conn: Connection) -> tuple[list[_One | records.Stored], _One | records.Stored | None]:
         if (found := _by_identifier(conn, tenant, who, parts.secrets, basis, now, asked.loan_id)) is not None:
-            return [found]
+            return [found], None
         named = naming.find(conn, tenant, who, parts.secrets)
         ids = (named.borrower_id,) if named.borrower_id else named.candidates
         every = (_read(conn, tenant, id_, basis, now, asked.loan_id) for id_ in ids)
-        return [one for one in every if one is not None]
+        known = [one for one in every if one is not None]
+        if known or named.provisional_id is None:
+            return known, None
+        stranger = _read(conn, tenant, named.provisional_id, basis, now, asked.loan_id)
+        is_alone = stranger is not None and stranger.borrower_id == named.provisional_id
+        return known, stranger if is_alone else None
 
     def understood(found: _One | records.Stored) -> _One:
         if isinstance(found, _One):
@@ -193,7 +200,11 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
     try:
         if asked.after is not None and not await merged_within(parts, tenant, asked.after):
             return _Seen([], "not_yet_merged")
-        return _Seen([understood(found) for found in await parts.database.read(look)])
+        known, stranger = await parts.database.read(look)
+        return _Seen(
+            [understood(found) for found in known],
+            stranger=understood(stranger) if stranger is not None else None,
+        )
     except (DatabaseUnavailable, UnreadableRecord) as fault:
         if isinstance(fault, UnreadableRecord):
             parts.unreadable.labels(ROUTE).inc()
@@ -240,7 +251,8 @@ async def merged_within(parts: Parts, tenant: str, event_id: str) -> bool:
 def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contact:
     if seen.degraded:
         return unknown(policy.time_zone)
-    if not seen.known:
+    people = seen.known or ([seen.stranger] if seen.stranger is not None else [])
+    if not people:
         return contact_of_nobody(policy.time_zone, now, policy)
     contacts = [
         weighed(
@@ -251,7 +263,7 @@ def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contac
             now=now,
             policy=policy,
         )
-        for gist in (one.gist for one in seen.known)
+        for gist in (one.gist for one in people)
     ]
     return contacts[0] if len(contacts) == 1 else strictest(contacts)
 

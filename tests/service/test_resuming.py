@@ -96,6 +96,29 @@ async def test_a_number_of_two_is_a_cold_start_that_says_why_and_the_strictest_c
         assert (named["found"], named["borrower_id"]) == (True, borrower)
 
 
+@pytest.mark.parametrize("mode", ["enabled", "shadow", "disabled"])
+async def test_a_stop_told_under_a_number_that_is_nobodys_yet_binds_whoever_would_call_it(
+    tmp_path: Path, mode: str
+) -> None:
+    async with api(tmp_path, mode=mode) as service:
+        stopped, held, other = service.phone(), service.phone(), service.phone()
+        await service.event("contact.opted_out", None, channel="voice", identifier=stopped)
+        await service.event("hold.placed", None, kind="deceased", reason="his son said so", identifier=held)
+        await service.told(identifier=other, channel="whatsapp")
+        reasons = {}
+        for name, phone in (("stopped", stopped), ("held", held), ("other", other)):
+            for channel in ("voice", "whatsapp"):
+                answer = await service.post("/v1/resume", {"channel": channel, "identifier": phone})
+                assert (answer["found"], answer["borrower_id"], answer["source"]) == (False, None, "cold_start")
+                assert answer["contact"]["allowed"] is (answer["contact"]["reasons"] == [])
+                reasons[name, channel] = answer["contact"]["reasons"]
+        assert reasons == {
+            ("stopped", "voice"): ["opted_out"], ("stopped", "whatsapp"): [],
+            ("held", "voice"): ["hold"], ("held", "whatsapp"): ["hold"],
+            ("other", "voice"): [], ("other", "whatsapp"): [],
+        }  # fmt: skip
+
+
 async def test_a_stranger_of_whom_something_is_kept_is_found_under_a_name_without_the_number(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         phone = service.phone()
