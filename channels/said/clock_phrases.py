@@ -96,8 +96,10 @@ def direction(line: Line, first: int, after: int) -> int:
         before = line.before(first - 1)  # "in about two weeks"
     if before in words.EARLIER_ON:
         return 0
-    place = line.skip(after, words.KE, 1)
+    place = line.skip(line.skip(after, words.MORE, 1), words.KE, 1)
     follower = line.texts[place]
+    if follower in words.GRANTED and line.texts[place + 1] not in words.PAST:
+        return 1  # "2 din do", "do din ruk jao"; not "2 din lag gaye"
     if follower in words.AHEAD or (follower == "from" and line.texts[place + 1] in words.FROM_NOW):
         return 1
     if follower in words.AGO:
@@ -106,9 +108,19 @@ def direction(line: Line, first: int, after: int) -> int:
         return 0
     if before in words.SE and first > 1 and line.texts[first - 2] in words.TODAY:
         return 1  # "aaj se 5 din"
-    if before in ("me", "us") and first > 1 and line.texts[first - 2] == "give":
+    if is_asked_for(line, first):
         return 1
-    return 1 if before in words.WITHIN or follower in words.UNTIL or line.alone else 0
+    return 1 if before in words.WITHIN or follower in words.UNTIL or line.alone or line.is_only_a_length() else 0
+
+
+def is_asked_for(line: Line, first: int) -> bool:
+    """ "give me 2 days", "need a week", "please wait for 2 days"."""
+    before, earlier = line.before(first), line.texts[first - 2] if first > 1 else NOTHING
+    return (
+        before in words.ASKED_FOR
+        or (before == "for" and earlier in words.ASKED_FOR)
+        or (before in ("me", "us") and earlier == "give")
+    )
 
 
 def _take(line: Line, minutes: int | None, first: int, after: int) -> None:

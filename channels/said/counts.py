@@ -59,6 +59,8 @@ class Counts:
                 return None
             value = Decimal("0.5") if word in words.HALF else Decimal(1)
             return Number((value,), value, worded=True), after
+        if word in words.QUARTER or word in words.POINT:
+            return self._fraction(at)
         if word in JOINED_HUNDREDS:
             value = Decimal(JOINED_HUNDREDS[word])
             return Number((value,), value, worded=True), at + 1
@@ -121,21 +123,37 @@ class Counts:
             number.coefficient = number.value
             return number, extra[1]
         if self._words[after] in words.POINT:
-            digits, end = "", after + 1
-            while len(digits) < LONGEST_SCALED_DIGITS:
-                word = self._words[end]
-                if 0 <= words.NUMBER_WORDS.get(word, -1) <= 9:
-                    digits += str(words.NUMBER_WORDS[word])
-                elif word.isdigit():
-                    digits += word[:LONGEST_SCALED_DIGITS]
-                else:
-                    break
-                end += 1
-            if digits and number.value == int(number.value):
-                number.values = (number.value + Decimal("0." + digits),)
+            decimals, end = self._decimals(after + 1)
+            if decimals and number.value == int(number.value):
+                number.values = (number.value + decimals,)
                 number.coefficient = number.value
                 return number, end
+        if self._words[after] in words.QUARTER and self._words[after + 1] in words.SCALES and number.value < 4:
+            number.values = (number.value / 4,)  # "three quarter lakh"
+            number.coefficient = number.value
+            return number, after + 1
         return number, after
+
+    def _fraction(self, at: int) -> tuple[Number, int] | None:
+        """ "quarter lakh" and "point five lakh": less than one, and a number only before what scales it."""
+        value, after = (Decimal("0.25"), at + 1) if self._words[at] in words.QUARTER else self._decimals(at + 1)
+        if not value or self._words[after] not in words.SCALES:
+            return None
+        return Number((value,), value, worded=True), after
+
+    def _decimals(self, at: int) -> tuple[Decimal, int]:
+        """What is said behind a point, digit by digit; zero if nothing is."""
+        digits, after = "", at
+        while len(digits) < LONGEST_SCALED_DIGITS:
+            word = self._words[after]
+            if 0 <= words.NUMBER_WORDS.get(word, -1) <= 9:
+                digits += str(words.NUMBER_WORDS[word])
+            elif word.isdigit():
+                digits += word[:LONGEST_SCALED_DIGITS]
+            else:
+                break
+            after += 1
+        return Decimal("0." + digits) if digits else Decimal(0), after
 
     def and_a_part(self, at: int) -> tuple[Decimal, int] | None:
         if self._words[at] not in words.AND:
@@ -217,6 +235,8 @@ class Counts:
         word, follower = self._words[at], self._words[at + 1]
         if follower in words.HUNDRED_AFTER_HINDI and word in words.NEED_SOMETHING_COUNTED:
             return True
+        if follower in words.SCALE_LETTERS:  # "two k"; but "bol do k kal dunga" is "tell them that ..."
+            return word in words.ENGLISH_UNITS or not at or self._words[at - 1] in _JOINING
         if word in words.SIXTY_OR_WITH:
             return follower in words.SCALES or follower in words.CURRENCIES
         if follower in _JOINING:
@@ -224,5 +244,5 @@ class Counts:
         if follower in words.ONE_AND_TWO_AND_A_HALF or (
             follower in words.NUMBER_WORDS and follower not in words.NEED_SOMETHING_COUNTED
         ):
-            return self._words[at + 2] in _COUNTABLE
+            return self._words[at + 2] in _COUNTABLE or self._words[at + 2] in words.SCALE_LETTERS
         return follower in _COUNTABLE or (len(self._pieces) == 1 and word in words.TWO)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from channels.said import words
-from channels.said.clock_phrases import delay, direction
+from channels.said.clock_phrases import delay, direction, is_asked_for
 from channels.said.days import (
     FARTHEST_DAYS,
     Away,
@@ -23,12 +23,25 @@ from channels.said.days import (
     When,
 )
 from channels.said.figures import Number
-from channels.said.line import Line, Money
+from channels.said.line import NOTHING, Line, Money
 from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR
 from channels.said.month_phrases import a_day, month_said, week_of_month, year_said
 
+LEAST_SUM_A_MONTH = 500
 _BEFORE_A_MONTH = words.KE | words.KO | {"-", "/", ",", "."}
 _AFTER_THE_VERB_MAY = frozenset({"be", "pay", "not", "give", "have"})
+_DAY_AFTER_OR_BEFORE = {"after": 2, "before": -2}
+_BEHIND_A_NEAR_DAY = (
+    frozenset({NOTHING})
+    | words.CLAUSE_ENDS
+    | words.FILLERS
+    | words.AT
+    | words.UNTIL
+    | words.KO
+    | words.PARTS_OF_DAY.keys()
+) - {"main", "mai", "i", "the"}
+_JOINS_NEAR_DAYS = words.OR | words.NOT | words.TO | {",", "and", "but", "/", "no"}
+_OF_ANOTHER_DAY = frozenset({"the", "every", "same", "one", "a", "next"})
 _COUNTED_IN_ORDER = words.COUNTED | words.DAY | words.MONTH | words.HOUR | words.NOUNS_COUNTED_IN_ORDER
 _MAKES_A_CHAIN_A_COUNT = (
     (words.MARKS_ANOTHER_ROLE - words.KO - words.UNTIL) | words.MONEY_AFTER_NUMBER | {"of", "payment", "amount"}
@@ -133,9 +146,24 @@ def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -
         return line.texts[after + 1] in words.LATER or line.texts[after + 1] in words.AGO
     if follower in words.NOT_A_BARE_NUMBER:
         return False
-    return before in words.BEFORE_A_DATE or (
-        line.alone == frozenset(chain) and all(line.items[place].text.isdigit() for place in chain)
-    )
+    if before in words.BEFORE_A_DATE or _in_place_of_a_denied_day(line, first):
+        return True
+    alone = line.alone == frozenset(chain) or (line.corrects and line.alone.issuperset(chain))
+    return alone and all(line.items[place].text.isdigit() for place in chain)
+
+
+def _in_place_of_a_denied_day(line: Line, first: int) -> bool:
+    """ "20 tarikh nahi 23", "kal nahi, 23"."""
+    place = first - 1
+    while place > 0 and line.texts[place] in words.CORRECTS:
+        place -= 1
+    if line.texts[place] not in words.NOT_IN_HINDI or not line.denied_days:
+        return False
+    denied = line.denied_days[-1]
+    return denied.after <= place and line.skip(denied.after, _BEHIND_A_DAY, 3) == place
+
+
+_BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS
 
 
 def _of_a_day(word: str) -> bool:
@@ -166,6 +194,8 @@ def relative_day(line: Line, at: int) -> int | None:
             return line.add_day((Away(2),), at, at + 3)
         if follower == "before" and third in words.YESTERDAY:
             return line.add_day((Away(-2),), at, at + 3)
+        if follower in _DAY_AFTER_OR_BEFORE and _near_day_is_meant(line, at):
+            return line.add_day((Away(_DAY_AFTER_OR_BEFORE[follower]),), at, at + 2)
         return None
     if word in words.TODAY:
         return _today(line, at)
@@ -188,6 +218,20 @@ def relative_day(line: Line, at: int) -> int | None:
     return None
 
 
+def _near_day_is_meant(line: Line, at: int) -> bool:
+    """ "tomorrow or the day after", "I will pay day after": two days away, and not the day after something else."""
+    if line.texts[at + 2] not in _BEHIND_A_NEAR_DAY:
+        return False
+    place = at - 1 - (line.before(at) == "the")
+    while place > 0 and line.texts[place] in _JOINS_NEAR_DAYS:
+        place -= 1
+    if place >= 0 and (line.texts[place] in words.TOMORROW or line.texts[place] in words.YESTERDAY):
+        return True
+    if place >= 0 and words.EITHER_WAY.get(line.texts[place]) == 1:
+        return True
+    return line.before(at) not in _OF_ANOTHER_DAY and not line.days and not line.denied_days
+
+
 def _today(line: Line, at: int) -> int:
     follower = line.texts[at + 1]
     if words.EITHER_WAY.get(follower) == 1:
@@ -207,6 +251,8 @@ def duration(line: Line, chain: list[int], numbers: list[Number], after: int) ->
         return delay(line, chain, numbers, place)
     if not (unit in words.DAY or unit in words.WEEK or unit in words.MONTH):
         return None
+    if unit not in words.DAY and any(number.value >= LEAST_SUM_A_MONTH for number in numbers):
+        return None  # "5000 mahina" is what is paid every month
     ahead = direction(line, chain[0], place + 1)
     lengths = [number.value for number in numbers]
     if len(chain) > 1 and max(lengths) > FARTHEST_DAYS:
@@ -215,6 +261,8 @@ def duration(line: Line, chain: list[int], numbers: list[Number], after: int) ->
         return place + 1
     if ahead and all(0 <= length <= FARTHEST_DAYS and length == int(length) for length in lengths):
         whens = tuple(_away(int(length) * ahead, unit) for length in lengths)
+        if unit in words.DAY and line.before(chain[0]) in words.WEEK:
+            whens += (_away(ahead, line.before(chain[0])),)  # "hafta das din": a week or ten days
         line.add_day(whens, chain[0], place + 1, open_ended=False)
     return place + 1
 
@@ -237,7 +285,7 @@ def length_without_number(line: Line, at: int) -> int | None:
     beyond = line.skip(place + 1, words.KE, 1)
     follower = line.texts[beyond]
     ahead = (
-        (article and before in words.WITHIN)
+        (article and (before in words.WITHIN or is_asked_for(line, at)))
         or (follower in words.LATER and before != "the")
         or (article and follower == "from" and line.texts[beyond + 1] in words.FROM_NOW)
         or (follower in words.LASTING and line.texts[beyond + 1] in words.INSIDE)

@@ -54,6 +54,7 @@ class Line:
     texts: list[str] = field(init=False)
     ids: frozenset[int] = field(init=False)
     alone: frozenset[int] = field(init=False)
+    corrects: bool = field(init=False)
 
     money: list[Money] = field(default_factory=list)
     days: list[DayPhrase] = field(default_factory=list)
@@ -71,6 +72,7 @@ class Line:
         ]
         self.texts += [NOTHING] * _LOOKAHEAD
         self.ids = ids(self.items, self.texts)
+        self.corrects = len(self.items) <= LONGEST_BARE_ANSWER and self._takes_one_number_for_another()
         self.alone = self._bare_answer()
 
     # -- looking around -----------------------------------------------------------------------------------------------
@@ -132,9 +134,29 @@ class Line:
         if len(self.items) > LONGEST_BARE_ANSWER:
             return frozenset()
         said = self.texts[: len(self.items)]
-        if any(text != NUMBER and text not in _IN_A_BARE_ANSWER for text in said):
+        if any(text not in (_IN_A_CORRECTION if self.corrects else _IN_A_BARE_ANSWER) for text in said):
             return frozenset()
         return frozenset(place for place, item in enumerate(self.items) if item.number is not None)
+
+    def _takes_one_number_for_another(self) -> bool:
+        """ "20 nahi 23", "nahi, 20 nahi balki 23", "not 20 but 23"."""
+        numbers = [place for place, item in enumerate(self.items) if item.number is not None]
+        if len(numbers) < 2 or any(self.number(place).day_sized() is None for place in numbers):
+            return False
+        first, second = numbers[:2]
+        between = self.texts[first + 1 : second]
+        if not between or any(text not in words.NOT and text not in words.CORRECTS for text in between):
+            return False
+        return between[0] in words.NOT or self.before(first) == "not"
+
+    def is_only_a_length(self) -> bool:
+        """ "sirf 2 din", "2 more days please": how long, and nothing else."""
+        said = self.texts[: len(self.items)]
+        return (
+            len(said) <= LONGEST_BARE_ANSWER
+            and NUMBER in said
+            and all(text in _IN_A_BARE_ANSWER or text in words.MORE or text in words.ONLY for text in said)
+        )
 
     # -- days ---------------------------------------------------------------------------------------------------------
 
@@ -168,7 +190,7 @@ class Line:
         """ "after the 25th", "25 ke baad", "since the 20th" and "kal se" name no day on which something is done."""
         before = first - 1 - (self.before(first) == "the")
         if before >= 0 and self.texts[before] in _BEFORE_AN_OPEN_END:
-            return True
+            return before == 0 or self.texts[before - 1] != "not"  # "not after the 10th" is by the 10th
         if self.texts[before] == "from":  # "from the 5th onwards", "a week from Friday"
             return self.texts[after] in _ONWARDS or (before > 0 and self.texts[before - 1] in words.UNITS_OF_TIME)
         place = self.skip(after, words.KE, 1)
@@ -185,7 +207,10 @@ def rough_range(first: Number, second: Number) -> bool:
 
 _JOINTS = words.OR | words.TO | words.AND | {"/", ","}
 _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
-_IN_A_BARE_ANSWER = words.FILLERS | words.CURRENCIES.keys() | words.UNITS_OF_TIME | words.BETWEEN | (_JOINTS - {","})
+_IN_A_BARE_ANSWER = (
+    {NUMBER} | words.FILLERS | words.CURRENCIES.keys() | words.UNITS_OF_TIME | words.BETWEEN | (_JOINTS - {","})
+)
+_IN_A_CORRECTION = _IN_A_BARE_ANSWER | words.NOT | words.CORRECTS
 _BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | words.SE
 _IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until", "the"})
 _ONWARDS = frozenset({"onwards", "onward"})

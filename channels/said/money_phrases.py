@@ -57,6 +57,9 @@ def is_negative(line: Line, at: int) -> bool:
     return not line.touch(sign - 1, sign) and line.texts[sign - 1] != NUMBER
 
 
+_PARTS = words.HALF | words.QUARTER | words.PERCENT
+
+
 @dataclass(slots=True)
 class _Sum:
     """A sum while it is read: `marked` once something says that it is money, `after` the place after what was read."""
@@ -71,6 +74,7 @@ def sum_of_money(line: Line, at: int) -> int:
     """What no other role took; the place after it."""
     number = line.number(at)
     read = _Sum(number.values, at + 1, marked=number.scale is not None or number.grouped)
+    _take_scale_of_the_denied(line, at, number, read)
     _take_marks(line, at, read)
     _take_alternatives(line, at, number, read)
     _take_paise(line, read)
@@ -82,13 +86,9 @@ def sum_of_money(line: Line, at: int) -> int:
 
 
 def _is_shared(line: Line, at: int, after: int) -> bool:
-    """ "half of 10000", "10% of 5000", "10000 ka aadha": the sum is a part of that number, which nobody works out here."""
+    """ "half of 10000", "a quarter of a lakh", "10000 ka aadha": a part of that number, which nobody works out here."""
     place = at - 1 - (currency_before(line, at) is not None)
-    if (
-        place > 0
-        and line.texts[place] == "of"
-        and (line.texts[place - 1] in words.HALF or line.texts[place - 1] in words.PERCENT)
-    ):
+    if place > 0 and line.texts[place] == "of" and line.texts[place - 1] in _PARTS:
         return True
     return line.texts[after] in words.KE and line.texts[after + 1] in words.HALF
 
@@ -119,6 +119,18 @@ def _take_marks(line: Line, at: int, read: _Sum) -> None:
         read.marked, read.after = True, read.after + 2
     if line.texts[read.after] in words.MONEY_WITHOUT_A_CURRENCY:
         read.marked, read.after = True, read.after + 1
+
+
+def _take_scale_of_the_denied(line: Line, at: int, number: Number, read: _Sum) -> None:
+    """ "5 hazaar nahi 4": what stands in the place of a denied sum is counted as that was."""
+    place = at - 1 - (line.before(at) == ",")
+    if number.lent is not None or number.value >= SMALLEST_BARE_SUM or not line.denied_money:
+        return
+    denied = line.denied_money[-1]
+    lent = line.number(denied.first).lent
+    if denied.after == place and line.texts[place] in words.NOT and lent is not None:
+        read.values, read.marked = (plain(number.value * lent),), True
+        line.numbers.update(read.values)
 
 
 def currency_before(line: Line, at: int) -> str | None:

@@ -56,6 +56,8 @@ _BEGINNINGS = (
     | words.QUARTERS.keys()
     | words.ONE_AND_TWO_AND_A_HALF.keys()
     | words.HALF
+    | words.QUARTER
+    | words.POINT
     | words.ORDINALS.keys()
     | words.ARTICLE
 )
@@ -98,6 +100,12 @@ class _Reader:
             return follower in words.WEEK
         return (
             follower in _AFTER_AN_ORDINAL
+            or (
+                at > 0
+                and self._words[at - 1] in words.MONTHS
+                and self._words[at - 1] != "may"
+                and follower in _ENDS_A_DATE
+            )
             or (at > 0 and self._words[at - 1] in words.BEFORE_A_DATE | {"the"} and self._words[at] not in {"second"})
             or len(self._pieces) == 1
         )
@@ -193,11 +201,11 @@ class _Reader:
         word = self._words[at]
         if word in words.SCALES:
             return words.SCALES[word] if not again or words.SCALES[word] >= 10**7 else None
-        if again or not number.digits or word not in words.SCALE_LETTERS:
+        if again or word not in words.SCALE_LETTERS or not (number.digits or number.worded):
             return None
         if self._pieces[at - 1].end == self._pieces[at].start:
             return words.SCALE_LETTERS[word]
-        if number.value >= 1000 or self._words[at + 1] in words.AFTER_HINDI_KE:
+        if number.value >= 1000 or self._words[at + 1] in _AFTER_THE_LETTER_OF_KE:
             return None
         return words.SCALE_LETTERS[word]
 
@@ -205,6 +213,8 @@ class _Reader:
         return self._words[at] in words.CURRENCIES
 
 
+_AFTER_THE_LETTER_OF_KE = words.AFTER_HINDI_KE | words.DATE_WORDS | words.PARTS_OF_DAY.keys()
+_ENDS_A_DATE = words.KO | words.UNTIL | words.CLAUSE_ENDS | {_NOTHING}
 _AFTER_AN_ORDINAL = (
     words.DATE_WORDS
     | words.WEEK

@@ -94,7 +94,11 @@ class _Sentence:
 
     def _limits(self, place: int) -> bool:
         """ "5000 se zyada nahi", "5000, not more"."""
-        return self._texts[place - 1] in words.MORE_OR_LESS or self._texts[place + 1] in words.MORE_OR_LESS
+        behind = self._texts[place + 1]
+        return self._texts[place - 1] in words.MORE_OR_LESS or behind in words.MORE_OR_LESS or behind == "after"
+
+    def _rules_out_what_stands_before(self, place: int) -> bool:
+        return self._texts[place + 1] in words.NOT_TO_BE_HAD and self._phrase_before(place)
 
     def _before(self, first: int) -> _Verdict:
         """What the nearest verb or negation before the phrase says of it."""
@@ -108,8 +112,8 @@ class _Sentence:
                 # "aaj nahi ho payega kal pakka": the verb is of the day before it.
                 return _Verdict.DENIED if verb and not self._phrase_before(place) else _Verdict.MEANT
             if denies(word):
-                if self._limits(place):
-                    return _Verdict.MEANT  # "not later than the 5th"
+                if self._limits(place) or self._rules_out_what_stands_before(place):
+                    return _Verdict.MEANT  # "not later than the 5th", "5000 not possible 4000 ok"
                 return _Verdict.MEANT if others and not verb and word in words.NOT else _Verdict.DENIED
             if self._is_offer(place):
                 return _Verdict.MEANT

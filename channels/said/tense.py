@@ -10,7 +10,7 @@ from bisect import bisect_left
 from enum import Enum
 
 from channels.said import words
-from channels.said.line import NOTHING, NUMBER, Line
+from channels.said.line import NOTHING, NUMBER, DayPhrase, Line, Money
 
 FARTHEST_VERB_ITEMS = 40  # a verb farther away belongs to something else
 NEGATION_REACH_ITEMS = 3
@@ -36,6 +36,9 @@ class Verbs:
     def __init__(self, line: Line) -> None:
         self._texts = line.texts
         self._length = len(line.items)
+        self._kept: tuple[DayPhrase | Money, ...] = (*line.days, *line.money)
+        self._taken_back: tuple[DayPhrase | Money, ...] = (*line.denied_days, *line.denied_money)
+        self._days = sorted(phrase.first for phrase in (*line.days, *line.denied_days))
         said = set(line.texts)
         self._income = not (words.INCOME | words.TO_ME).isdisjoint(said) or (
             not words.RECEIVE.isdisjoint(said) and self._receives(line.texts)
@@ -57,10 +60,12 @@ class Verbs:
             begin = max(_last_before(stops, first, -1) + 1, first - FARTHEST_VERB_ITEMS)
             end = min(_first_from(stops, after, self._length), after + FARTHEST_VERB_ITEMS)
             behind = _first_from(self._hindi_verbs, after, end)
+            if stops is self._stops[0] and self._income and self._is_of_income(begin, first, after, min(behind, end)):
+                return Tense.OCCASION
             if behind < end:
                 return self._tense_at(behind, end)
             ahead = _last_before(self._verbs, first, -1)
-            if ahead >= begin:
+            if ahead >= begin and not self._is_of_another_day(ahead, begin, first):
                 return self._tense_at(ahead, first)
             behind = _first_from(self._verbs, after, end)
             if behind < end:
@@ -68,6 +73,39 @@ class Verbs:
             if not words.OCCASIONS.isdisjoint(self._texts[begin:end]):
                 return Tense.OCCASION
         return Tense.NONE
+
+    def _is_of_income(self, begin: int, first: int, after: int, verb: int) -> bool:
+        """ "5 ko salary hai", "salary 5 ko hai, 6 ko dunga": without a verb of its own beside the income, it is its day."""
+        following = min(verb, _first_from(self._days, after, verb))
+        if following == verb < self._length and verb in self._hindi_verbs:
+            return False  # the verb is this day's own
+        if verb < self._length:
+            begin = max(begin, _last_before(self._days, first, -1) + 1)
+        if self._is_verb_between(begin, following):
+            return False
+        return any(
+            self._texts[place] in words.INCOME and self._names_the_day(place) for place in range(begin, following)
+        )
+
+    def _is_verb_between(self, begin: int, end: int) -> bool:
+        return _first_from(self._verbs, begin, end) < end or not words.PAY.isdisjoint(self._texts[begin:end])
+
+    def _names_the_day(self, income: int) -> bool:
+        """Not in "salary ke baad 5 ko" and "salary se 5 ko"."""
+        place = income + 1 + (self._texts[income + 1] in words.KE)
+        return self._texts[place] not in words.LATER | words.SE and self._texts[income - 1 : income] != ["after"]
+
+    def _is_of_another_day(self, verb: int, begin: int, first: int) -> bool:
+        """ "salary 5 ko aati hai, 6 tak": what arrives in Hindi is told with the day before it, not with the next; and
+        "salary aane ke baad 5 ko" is on the 5th."""
+        if verb not in self._hindi_verbs or not (self._income and self._arrives(verb)):
+            return False
+        if self._texts[verb + 1] in words.KE and self._texts[verb + 2] in words.LATER:
+            return True
+        between = self._texts[verb + 1 : first]
+        return _last_before(self._days, verb, -1) >= begin and (words.OR | words.AND | words.AT_TIMES).isdisjoint(
+            between
+        )
 
     @staticmethod
     def _receives(texts: list[str]) -> bool:
@@ -103,7 +141,10 @@ class Verbs:
         return self._texts[place] in words.ARRIVES or self._texts[place - 1] in words.ARRIVING_STEM
 
     def _not_yet(self, place: int) -> bool:
-        return not words.NOT_YET.isdisjoint(self._recent(place, NEGATION_REACH_ITEMS))
+        """ "will be paid", "to be paid"; and "I have been paid" is money that came."""
+        recent = self._recent(place, NEGATION_REACH_ITEMS)
+        came = recent[-1:] == ["been"] and not words.MYSELF.isdisjoint(recent)
+        return came or not words.NOT_YET.isdisjoint(recent)
 
     def _recent(self, place: int, reach: int) -> list[str]:
         return self._texts[max(0, place - reach) : place]
@@ -117,11 +158,32 @@ class Verbs:
     def promise_payment(self) -> bool:
         """Whether the text promises money of the speaker's own: nothing denied, asked, put off or tied to an if."""
         texts = self._texts[: self._length]
-        if any(text in words.NOT or text in words.NEVER or text.endswith("n't") for text in texts):
+        denials = [place for place in range(self._length) if self._denies(place)]
+        if any(not self._spent(place) for place in denials):
             return False
         if not words.PUT_OFF.isdisjoint(texts) or "?" in texts:
             return False
-        return any(map(self._offer, range(self._length)))
+        return any(self._offer(place) and not self._refused(place) for place in range(self._length))
+
+    def _denies(self, place: int) -> bool:
+        text = self._texts[place]
+        return text in words.NOT or text in words.NEVER or text.endswith("n't")
+
+    def _spent(self, place: int) -> bool:
+        """Whether a negation denied a day or a sum beside which another one stands: "kal nahi, parso dunga"."""
+        denied = [phrase for phrase in self._taken_back if phrase.first - NEGATION_REACH_ITEMS <= place]
+        if not denied or not words.KNOWING.isdisjoint(self._texts[max(0, place - 1) : place + 2]):
+            return False
+        nearest = max(denied, key=lambda phrase: phrase.first)
+        return place < nearest.first or not any(nearest.after <= kept.first < place for kept in self._kept)
+
+    def _refused(self, offer: int) -> bool:
+        """ "nahi dunga", "dunga nahi"."""
+        follower = self._texts[offer + 1]
+        if follower in words.NOT and self._texts[offer + 2] not in words.OTHERWISE:
+            return True
+        spoken = max((phrase.after for phrase in self._kept if phrase.first < offer), default=0)
+        return any(map(self._denies, range(max(spoken, offer - NEGATION_REACH_ITEMS), offer)))
 
     def takes_up_a_day(self, after: int) -> bool:
         """Whether payment is promised for the day that was named before the item `after`: "..., tab de dungi"."""

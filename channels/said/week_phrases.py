@@ -92,6 +92,8 @@ def weekday_phrase(line: Line, at: int) -> int | None:
         return line.add_day((WeekdayInWeek(words.WEEKDAYS[day], away),), at, end)
     if _after_next(line, after):
         return line.add_day((Weekday(words.WEEKDAYS[day], "over"),), at, after + 2)
+    if said == "plain" and line.texts[after] in words.NEXT and line.texts[after + 1] not in words.UNITS_OF_TIME:
+        return line.add_day((Weekday(words.WEEKDAYS[day], "next"),), at, after + 1)  # "Monday next"
     return line.add_day((Weekday(words.WEEKDAYS[day], said),), at, after)
 
 

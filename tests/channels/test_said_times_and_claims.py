@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from channels.said import in_past_tense, moment
+from channels.said import in_past_tense, moment, promises
 
 INDIA = "Asia/Kolkata"
 WEDNESDAY_EVENING = datetime.fromisoformat("2026-01-28T18:00:00+05:30")
@@ -121,7 +121,32 @@ def test_a_payment_in_the_past_tense_is_a_claim(text: str) -> None:
         "mandate cancel kar diya", "ghar bech diya", "paise chori ho gaye",
         "payment fail ho gaya", "phone kat gaya", "receipt bhej diya", "I did not do the payment",
         "bata diya", "mana kar diya", "call kar diya", "ok done, 25th", "salary aane par de dunga",
+        "I have been paid my salary",
     ],
 )  # fmt: skip
 def test_a_promise_a_refusal_and_a_denial_are_no_claims(text: str) -> None:
     assert not in_past_tense(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok 25 ko 5000 de dungi", "I will pay tomorrow", "कल दे दूंगा", "kal nahi parso dunga", "25 ko nahi 26 ko 5000 de dungi",
+        "kal nahi ho payega, parso kar dunga", "5000 nahi, 4000 dunga kal", "not today, I will pay tomorrow",
+        "I won't pay today but will pay tomorrow",
+    ],
+)  # fmt: skip
+def test_what_is_undertaken_outright_is_a_promise_also_where_another_day_or_sum_is_denied(text: str) -> None:
+    assert promises(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kal nahi dunga", "nahi dunga 25 ko", "dunga nahi 25 ko", "5000 nahi dunga 25 ko", "25 ko nahi, sochta hu",
+        "25 ko nahi dunga 26 ko bhi nahi dunga", "mujhe nahi pata 25 ko dunga", "25 ko nahi kabhi nahi dunga",
+        "not 25th, I will not pay", "25 nahi 26 ko bhai dega", "agar paise aaye to 25 ko dunga", "kya 25 ko de du?",
+    ],
+)  # fmt: skip
+def test_what_is_refused_put_off_or_asked_is_no_promise(text: str) -> None:
+    assert not promises(text)

@@ -81,7 +81,7 @@ NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase h
 NAMED_BY_NUMBER = spellings(
     "account acct acc ac a/c lan otp pin pincode cibil score dpd ipc crpc digit digits ank dhara "
     "code cif utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
-    "room section house plot vehicle invoice ticket docket khata खाता नंबर पिन ओटीपी"
+    "room section house plot vehicle invoice ticket docket order khata खाता नंबर पिन ओटीपी"
 )
 # ... and after these, if "no", "number" or the like stands between.
 NAMED_BY_LINKED_NUMBER = spellings(

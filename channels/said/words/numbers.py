@@ -160,7 +160,8 @@ SCALES: dict[str, Decimal] = table_of(
 SCALE_LETTERS: dict[str, Decimal] = {"k": Decimal(10**3), "l": Decimal(10**5)}
 # "10 din k baad", "5 k liye": the letter is the Hindi "ke".
 AFTER_HINDI_KE = spellings(
-    "baad bad aas aaspaas andar ander pehle pahle end liye paas bich beech upar saath sath aakhir akhir"
+    "baad bad aas aaspaas andar ander pehle pahle end liye paas bich beech upar saath sath aakhir akhir badle alawa bina "
+    "karib kareeb aage din hafte mahine jagah tarah"
 )
 NOT_AN_EXACT_NUMBER = spellings("few some many several couple kuch kuchh kai kayi kitne kitna कुछ कई कितने")
 
@@ -174,6 +175,7 @@ ONE_AND_TWO_AND_A_HALF: dict[str, Decimal] = table_of(
     (Decimal("2.5"), "dha(a)i dhaee (a)dha(a)yi adha(a)i ढाई अढ़ाई"),
 )
 HALF = spellings("half aadha adha aadhe adhe aadhi आधा आधे आधी हाफ")
+QUARTER = spellings("quarter quarters pa(a)v pa(a)o पाव")
 PART_AFTER_AND: dict[str, Decimal] = {
     "half": Decimal("0.5"),
     "quarter": Decimal("0.25"),

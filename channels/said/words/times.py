@@ -12,6 +12,7 @@ OR = spellings("or ya yaa या ऑर अथवा athwa")
 AFTER_OR = spellings("phir fir maybe even then फिर")
 TO = spellings("to se - till से टू")
 AND = spellings("and & aur और एंड n")
+CORRECTS = spellings("but balki bulki lekin par magar , बल्कि लेकिन पर मगर")  # "20 nahi balki 23"
 BETWEEN = spellings("between bich beech beach बीच")
 NOT = spellings("not nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
 OTHERWISE = spellings("to toh tau तो")
@@ -116,6 +117,12 @@ FROM_NOW = TODAY | {"now"}
 AHEAD = (
     LATER | INSIDE | spellings("time samay waqt mohlat chahiye lagenge dijiye dedo समय टाइम वक्त चाहिए")
 )  # "3 din ka time": three days from now
+
+# "2 din do", "do din ruk jao", "ek hafta lagega"; and before the length: "need 2 days".
+GRANTED = spellings(
+    "do de dena dijiyega dedena ruk ruko rukiye rukna lag lagega lagegi wait दो दे देना रुक रुको रुकिए लग लगेगा लगेंगे"
+)
+ASKED_FOR = spellings("need needs want wants wait")
 
 # --- What a mark beside a number says of it ------------------------------------------------------------------------------
 

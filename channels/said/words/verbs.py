@@ -96,7 +96,11 @@ PUT_OFF = spellings(
 CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never without")
 HARD = spellings("mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
 NOT_IN_HINDI = spellings("nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
-MORE_OR_LESS = spellings("zyada zyaada jyada jyaada more less later earlier kam ज्यादा ज़्यादा कम")
+MORE_OR_LESS = spellings(
+    "zyada zyaada jyada jyaada more less later earlier kam upar aage above beyond ज्यादा ज़्यादा कम ऊपर आगे"
+)
+# "5000 not possible 4000 ok": these say of what stands before the negation that it cannot be.
+NOT_TO_BE_HAD = spellings("possible ok okay fine doable feasible good enough")
 MYSELF = spellings("i we")
 ONLY = spellings("only sirf just bas सिर्फ बस")
 # "I don't think", "pata nahi": a day after one of these and a negation is doubted.
@@ -132,6 +136,7 @@ OCCASIONS = spellings(
     "due hospital station gaon gao village bahar out admit admitted leave chutti holiday travel travelling tour busy "
     "शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल गांव बाहर छुट्टी"
 )
+AT_TIMES = spellings("kabhi kabhie sometimes bhi कभी भी")
 HAPPENS = spellings(
     "kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te कटती कटता कटते होती होता होते जाती जाता जाते"
 )
