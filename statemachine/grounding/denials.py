@@ -124,7 +124,7 @@ def reaches_back(denial: Denial, start: int, end: int, heard: Heard) -> bool:
     if not denial.back or denial.at < end or not heard.same_clause(denial.at, end - 1):
         return False
     words = heard.words
-    if denial.at == end:
+    if all(word in w.EMPHASISING for word in words[end : denial.at]):
         return True
     between = words[end : denial.at]
     quoted = words[start:end]

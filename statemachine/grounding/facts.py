@@ -7,7 +7,8 @@ from typing import Literal
 
 from statemachine import words as w
 from statemachine.grounding.answers import Numbers, agrees
-from statemachine.grounding.heard import AGENT, BORROWER, SYSTEM, Spoken, heard_of
+from statemachine.grounding.denials import denials_of
+from statemachine.grounding.heard import AGENT, BORROWER, SYSTEM, Heard, Spoken, heard_of
 from statemachine.grounding.quotes import pieces_of, place_of, places_of, quote_stands
 from statemachine.screening import instructs, screened
 from statemachine.volatility import FACT_KINDS, Kind, Volatility
@@ -20,6 +21,10 @@ Grounding = Literal["quoted", "unchecked"]
 # Facts that are about the one whose salary, work or wishes they name. A household, a goal, a reason or a request of the
 # borrower may well speak of a brother.
 OF_ONE_PERSON = frozenset({Kind.INCOME_DAY, Kind.EMPLOYMENT})
+# What somebody's life is like is said of what is so; a wish or a complaint may be a question or tied to a condition.
+OF_WHAT_IS_SO = OF_ONE_PERSON | {Kind.HOUSEHOLD}
+# Their reasons and complaints are denials as a rule, and "never before six" is "after six".
+MAY_DENY = frozenset({Kind.REASON_FOR_DELAY, Kind.COMPLAINT, Kind.PREFERRED_CONTACT_TIME})
 PREFERENCES = frozenset({Kind.PREFERRED_CONTACT_TIME, Kind.PREFERRED_CHANNEL, Kind.PREFERRED_LANGUAGE})
 
 
@@ -128,6 +133,52 @@ def _is_quoted(claim: _Claim) -> _Refusal | None:
     return None
 
 
+def _is_said_to_be_so(claim: _Claim) -> _Refusal | None:
+    """A question, or what is only supposed, says nothing; asked once and said once, it is said."""
+    if claim.kind not in OF_WHAT_IS_SO or not claim.quote:
+        return None
+    if claim.turns:
+        places = places_of(pieces_of(claim.quote), claim.turns)
+        is_said = any(_says(heard_of(claim.turns[turn].text), start, end) for turn, start, end in places)
+    else:
+        is_said = not w.SUPPOSED.in_(w.words_of(claim.quote))
+    return None if is_said else ("fact_refused", "it is asked or supposed and not said to be so")
+
+
+def _says(heard: Heard, start: int, end: int) -> bool:
+    clauses = range(heard.clause[start], heard.clause[end - 1] + 1)
+    asks = any(clause in heard.asking and not _ends_in_a_tag(heard, clause) for clause in clauses)
+    return not asks and not w.SUPPOSED.in_(heard.around(start, end))
+
+
+def _ends_in_a_tag(heard: Heard, clause: int) -> bool:
+    last = max(at for at, number in enumerate(heard.clause) if number == clause)
+    return heard.words[last] in w.SAYING_TAGS
+
+
+def _keeps_its_denial(claim: _Claim) -> _Refusal | None:
+    """ "main bank mein kaam nahi karta" is no word for "works at a bank"."""
+    if claim.kind in MAY_DENY or not claim.quote:
+        return None
+    heard = heard_of(claim.quote)
+    denied = {heard.clause[denial.at] for denial in denials_of(heard)}
+    stated = w.words_of(claim.text)
+    if set(heard.clause) <= denied and w.NEGATIONS.isdisjoint(stated) and w.SAYING_NO.isdisjoint(stated):
+        return "fact_refused", "the borrower's words deny it"
+    return None
+
+
+def _keeps_its_time(claim: _Claim) -> _Refusal | None:
+    """ "I used to work at a bank" says no more than that."""
+    if claim.kind != Kind.EMPLOYMENT:
+        return None
+    evidence, stated = claim.evidence(), w.words_of(claim.text)
+    for told_so, says_so in ((w.ONCE_SO, w.SAYING_ONCE | w.SAYING_NO), (w.SOON_SO, w.SAYING_SOON)):
+        if told_so.in_(evidence) and says_so.isdisjoint(stated):
+            return "fact_refused", "the borrower speaks of another time"
+    return None
+
+
 def _has_its_numbers_said(claim: _Claim) -> _Refusal | None:
     stated = claim.numbers(claim.text)
     if not claim.quote or stated <= claim.numbers(claim.quote):
@@ -155,13 +206,18 @@ def _lasts(claim: _Claim) -> _Refusal | None:
     evidence = claim.evidence()
     if claim.kind in PREFERENCES:
         once = w.ONE_OFF.in_(evidence) and not w.FROM_NOW_ON.in_(evidence)
-        if once or not w.STANDING_WORDS.in_(evidence):
+        if once or not (w.STANDING_WORDS.in_(evidence) or _says_never(evidence)):
             return "fact_refused", "a wish for once is no preference"
     if claim.kind == Kind.INCOME_DAY:
         recurs = w.EVERY_TIME.in_(evidence) or (w.HABITUAL.in_(evidence) and not w.ONE_INCOME.in_(evidence))
         if not recurs:
             return "fact_refused", "one income is no income day"
     return None
+
+
+def _says_never(words: Sequence[str]) -> bool:
+    ever = next((at for at, word in enumerate(words) if word in w.EVER), len(words))
+    return not w.NEGATIONS.isdisjoint(words[ever:])
 
 
 def _about(about: str) -> str:
@@ -193,14 +249,34 @@ def _owner(words: Sequence[str], *, by_the_borrower: bool) -> str | None:
     own = False
     others = False
     for at, word in enumerate(words):
+        before = words[at - 1] if at else ""
         following = words[at + 1] if at + 1 < len(words) else ""
-        if word in w.RELATIVES and ((at and words[at - 1] in possessives) or following in w.OF):
-            named.add(w.RELATIVES[word])
+        is_in_law = tuple(words[at + 1 : at + 3]) == w.IN_LAW
+        if word in w.RELATIVES and (before in possessives or following in w.OF or is_in_law):
+            named.add(f"{w.RELATIVES[word]}-in-law" if is_in_law else w.RELATIVES[word])
         own = own or (word in w.FIRST_PERSON and not (word in w.POSSESSIVES and following in w.RELATIVES))
-        others = others or (by_the_borrower and word in w.THIRD_PERSON)
+        is_other = word in w.THIRD_PERSON or (word in w.THIRD_PERSON_APART and following in w.OF)
+        others = others or (by_the_borrower and is_other)
     if named:
         return named.pop() if len(named) == 1 and not own else None
+    if _is_somebodys_income(words):
+        return None
     return None if others and not own else BORROWER
+
+
+def _is_somebodys_income(words: Sequence[str]) -> bool:
+    """ "Ramesh ki salary", "salary of Ramesh": of a name that nobody has told us of."""
+    for at, word in enumerate(words):
+        if word in w.EARNINGS:
+            before = words[at - 2] if at > 1 and words[at - 1] in w.OF else ""
+            behind = words[at + 2] if tuple(words[at + 1 : at + 2]) == ("of",) and at + 2 < len(words) else ""
+            if any(name and not _is_nobody(name) for name in (before, behind)):
+                return True
+    return False
+
+
+def _is_nobody(word: str) -> bool:
+    return not word[0].isalpha() or word in w.NOBODYS_INCOME | w.FIRST_PERSON | w.THE_BORROWER | w.EARNINGS
 
 
 FACT_RULES: tuple[Callable[[_Claim], _Refusal | None], ...] = (
@@ -208,6 +284,9 @@ FACT_RULES: tuple[Callable[[_Claim], _Refusal | None], ...] = (
     _is_confident,
     _says_something_that_lasts,
     _is_quoted,
+    _is_said_to_be_so,
+    _keeps_its_denial,
+    _keeps_its_time,
     _has_its_numbers_said,
     _has_a_clear_subject,
     _lasts,

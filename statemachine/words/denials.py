@@ -58,6 +58,8 @@ HARMLESS_DENIALS = Phrases(
     कोई बात नहीं, कोई दिक्कत नहीं, क्यों नहीं, चिंता मत करो, चिंता मत कीजिए, चिंता न करें, और कुछ नहीं
     """
 )
+# Between a verb and its denial: "hai hi nahi".
+EMPHASISING = word_set("hi bhi ही भी")
 SUBJECTS = word_set("i we he she they you it ill im ive main mai mein hum ham hm मैं हम")
 VOCATIVES = word_set("sir madam maam mam bhai bhaiya bhaiyya ji sirji didi boss yaar सर मैडम भाई भैया जी दीदी")
 ANSWERING_OR_CALLING = ANSWERING_NO | VOCATIVES

@@ -22,8 +22,8 @@ RELATIVES = {
         "sister": "sister behen bahen behan bahan didi बहन दीदी",
         "father": "father dad daddy papa pitaji pita abbu पापा पिता पिताजी",
         "mother": "mother mom mummy mum maa mataji ammi माँ मां मम्मी माताजी",
-        "husband": "husband pati shohar पति",
-        "wife": "wife patni biwi bibi पत्नी बीवी",
+        "husband": "husband hubby pati shohar shauhar पति",
+        "wife": "wife missus patni biwi bibi gharwali पत्नी बीवी घरवाली",
         "son": "son beta bete बेटा बेटे",
         "daughter": "daughter beti बेटी",
         "uncle": "uncle chacha mama tau चाचा मामा ताऊ",
@@ -31,7 +31,18 @@ RELATIVES = {
         "cousin": "cousin",
         "nephew": "nephew bhatija",
         "niece": "niece bhatiji",
+        "father-in-law": "sasur sasurji ससुर",
+        "mother-in-law": "saas sasu saasu sasuma सास",
+        "brother-in-law": "jija jijaji saala devar jeth nandoi जीजा साला देवर जेठ",
+        "sister-in-law": "bhabhi saali nanad devrani jethani भाभी साली ननद",
+        "grandfather": "grandfather grandpa dada dadaji nana nanaji दादा नाना",
+        "grandmother": "grandmother grandma dadi nani दादी नानी",
+        "parents": "parents",
         "friend": "friend dost दोस्त",
+        "roommate": "roommate flatmate",
+        "landlord": "landlord landlady makanmalik makaanmalik",
+        "guarantor": "guarantor jamanati",
+        "fiance": "fiance fiancee mangetar boyfriend girlfriend",
         "neighbour": "neighbour neighbor padosi पड़ोसी",
         "partner": "partner",
         "colleague": "colleague",
@@ -45,6 +56,29 @@ POSSESSIVES = word_set(
     """
 )
 OF = word_set("s ka ki ke ko ne का की के को ने")
+IN_LAW = ("in", "law")
+# Before one of `OF` these are "uski" and "unki" written apart.
+THIRD_PERSON_APART = word_set("us un is in उस उन इस इन")
+EARNINGS = word_set(
+    """
+    salary salaries sallery tankhwah tankhwa tankhah tankha tanakhwah vetan pagaar pagar pension wage wages income kamai
+    stipend सैलरी तनख्वाह तनखा वेतन पगार पेंशन कमाई
+    """
+)
+# What may stand before "ki salary" and is nobody: "company ki salary", "is mahine ki salary". Anything else may be a name.
+NOBODYS_INCOME = word_set(
+    """
+    mahine maheene mahina month months week weeks hafte hafta fortnight tarikh tareekh taarikh date din day today saal year
+    company companies office factory firm school college hospital hotel bank job jobs naukri kaam work dukaan dukan shop
+    business dhandha mill farm kheti khet kiraye rent sarkar sarkari government govt army fauj railway police contract
+    overtime it that there here what this last next first second end same full half new old age widow vidhwa the a
+    महीने माह हफ्ते तारीख दिन कंपनी ऑफिस नौकरी काम दुकान सरकार खेती
+    """
+)
+# It is not said to be so: "agar meri naukri hoti", "I wish I had a job".
+SUPPOSED = Phrases("if, wish, suppose, imagine, agar, yadi, kaash, kash, maan lo, maan lijiye, अगर, यदि, काश, मान लो")
+# A question that ends so says it all the same: "7 ko aati hai na?"
+SAYING_TAGS = word_set("na naa right correct know ना न")
 # A preference needs one of these: it says that it is meant to last.
 STANDING_WORDS = Phrases(
     """
@@ -59,6 +93,35 @@ STANDING_WORDS = Phrases(
     kiya karo, kiya karein, kiya kijiye, kiya karen, किया करो, किया करें
     """
 )
+# A fact that says no in words of its own: "naukri nahi hai" may be told as "lost his job".
+SAYING_NO = word_set(
+    """
+    lost left quit resigned fired laid sacked removed terminated jobless unemployed idle closed shut stopped retired former
+    ended looking searching alone only sole single widow widower passed died dead death deceased late expired childless
+    unmarried separated divorced absent stop stops hold holds pause pauses avoid avoids cancel defer postpone refrain against
+    except instead rather dislikes uncomfortable band chhod chhut chhoot chali gayi बंद
+    """
+)
+# It was so, or will be, and is not said to be so now.
+ONCE_SO = Phrases(
+    """
+    used to, karta tha, karti thi, karte the, kiya karta tha, kiya karti thi, naukri thi, job thi, kaam tha, dukaan thi,
+    pehle tha, pehle thi, formerly, previously, was working, had a job, had a shop, करता था, करती थी, नौकरी थी, काम था
+    """
+)
+SOON_SO = Phrases(
+    """
+    will work, will join, will start, will be working, will get a job, going to work, going to join, going to start,
+    join karunga, join karungi, join karne wala, join karne wali, kaam karunga, kaam karungi, naukri milegi, job milegi,
+    naukri lagegi, job lagegi, काम करूंगा, काम करूंगी, नौकरी मिलेगी, नौकरी लगेगी
+    """
+)
+SAYING_ONCE = word_set("was were worked had used former formerly previously earlier ex past before till until")
+SAYING_SOON = word_set(
+    "will going joins joining join starts starting start soon next from new upcoming expects hopes plans"
+)
+# With a denial behind it, "ever" is "never": "kabhi 6 baje se pehle call mat karo".
+EVER = word_set("kabhi कभी")
 # These say that it is meant once, unless one of `FROM_NOW_ON` stands there too.
 ONE_OFF = Phrases(
     """
