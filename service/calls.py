@@ -48,6 +48,11 @@ class Call:
     def tenant(self) -> str:
         return self.key.tenant
 
+    @property
+    def is_a_tools(self) -> bool:
+        """Whether an agent asks through a tool (`service.mcp`), which modes govern where the call itself they do not."""
+        return edge.is_beneath(self.request.scope)
+
     async def read(self) -> Any:
         """The body as a document; raises `MalformedJson` or `NotJson`."""
         self.document, self.repaired = await edge.json_body(self.request)

@@ -50,6 +50,7 @@ UNWATCHED: Final = frozenset({"/healthz", "/readyz", "/metrics"})  # answered un
 CLIENT_LEFT: Final = 499  # in logs only
 _NOTES: Final = "borrower_memory.notes"
 _BODY: Final = "borrower_memory.body"
+_BENEATH: Final = "borrower_memory.beneath"
 
 log = structlog.get_logger("service.edge")
 
@@ -64,7 +65,12 @@ def note(scope: Scope, **ids: str) -> None:
 
 def beneath(scope: Scope, body: bytes, **own: object) -> Scope:
     """The scope of a call that is made within a request: its ids go into the request's line, its body is this one."""
-    return {**scope, _BODY: body, **own}
+    return {**scope, _BODY: body, _BENEATH: True, **own}
+
+
+def is_beneath(scope: Scope) -> bool:
+    """Whether it is a call that is made within a request."""
+    return _BENEATH in scope
 
 
 async def json_body(request: Request) -> tuple[object, tuple[str, ...]]:

@@ -158,6 +158,10 @@ class Policy(BaseModel):
             return "disabled"
         return mode
 
+    def hands_out(self, borrower_id: str) -> bool:
+        """Whether anything of this borrower's memory is handed out, on whichever channel: for reads that name none."""
+        return any(self.mode_for(channel, borrower_id) == "enabled" for channel in self.mode)
+
     @cached_property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)

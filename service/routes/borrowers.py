@@ -13,7 +13,6 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from channels import CHANNELS
 from service import naming, records
 from service.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
 from service.decisions import telling
@@ -193,7 +192,7 @@ async def get_borrower(call: Call) -> Response:
 
     with readable(call):
         newest = await call.parts.database.read(look)
-    handed_out = any(policy.mode_for(channel, one.borrower_id) == "enabled" for channel in CHANNELS)
+    handed_out = policy.hands_out(one.borrower_id)
     return answered(
         {
             "borrower_id": state.borrower_id,
@@ -273,8 +272,9 @@ async def _holding(call: Call, one: Known, read: str) -> list[KnownFact]:
 @call(router, "GET", "/v1/borrowers/{borrower_id}/facts", "get_facts", scope="read", query=OfNothing)
 async def get_facts(call: Call) -> Response:
     """What do you remember about me? Each fact with its source in words."""
-    one, _ = await known(call, call.query(OfNothing))
-    facts = await _holding(call, one, "facts")
+    one, policy = await known(call, call.query(OfNothing))
+    is_withheld = call.is_a_tools and not policy.hands_out(one.borrower_id)
+    facts = [] if is_withheld else await _holding(call, one, "facts")
     items = [fact_answer(f) | {"said": said_in_words(f, one.state)} for f in facts]
     return answered({"items": items, "next_cursor": None})
 

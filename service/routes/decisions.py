@@ -13,7 +13,7 @@ from starlette.responses import Response
 from service.calls import Call, Parameters, answered, call, checked, routes
 from service.decisions import claims, rows
 from service.decisions.bodies import DecisionCheck, DecisionTaken
-from service.decisions.decisions import correction_shown
+from service.decisions.decisions import Found, correction_shown
 from service.errors import FieldError, InvalidBody, UnknownBorrower
 from service.records.pages import BadCursor, Page, instant_in, page_of, place_in
 from service.routes.borrowers import OfPage, after, paged, path_id
@@ -102,6 +102,9 @@ async def get_decisions(call: Call) -> Response:
     )
     if found is None:
         raise UnknownBorrower
+    policy = call.parts.policies.for_tenant(call.tenant)
+    if call.is_a_tools and not all(policy.hands_out(item["borrower_id"]) for item in found.items):
+        found = Found([], None)
     return answered({"items": found.items, "next_cursor": _cursor(found.next_place)})
 
 

@@ -8,7 +8,6 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from channels import CHANNELS
 from service import audit
 from service.calls import Call, answered, call, routes
 from service.live import without_live
@@ -74,7 +73,7 @@ async def recall(call: Call) -> Response:
     await after(call, asked.after)
     one, policy = await known(call, in_path)
     items: list[dict[str, Any]] = []
-    if any(policy.mode_for(channel, one.borrower_id) == "enabled" for channel in CHANNELS):
+    if policy.hands_out(one.borrower_id):
         with readable(call):
             items = await finding.recall(
                 call.parts, call.tenant, one, asked.query, asked.purpose, asked.limit, policy, call.parts.clock()

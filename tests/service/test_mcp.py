@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,6 +15,8 @@ from service.mcp.tools import TOOLS
 from service.routes import borrowers, events, health, permits, resume
 from statemachine.volatility import Volatility, tool_volatility
 from tests.service.api import api
+from tests.service.decisions.agents import Agents
+from tests.service.decisions.test_tools import use
 
 KNOWN = operations([borrowers.router, events.router, permits.router, resume.router])
 OURS = [tool for tool in TOOLS if tool.operation in KNOWN]
@@ -48,6 +51,51 @@ def test_a_tool_over_no_operation_is_found_at_the_start() -> None:
     for operation in ("get_weather", "healthz"):
         with pytest.raises(LookupError, match=operation):
             Asking(Tool(operation=operation, title="", description="", reads=True), KNOWN | operations([health.router]))
+
+
+@pytest.mark.parametrize(
+    ("mode", "allow", "is_told"),
+    [
+        ("enabled", (), True),
+        ({"voice": "disabled", "whatsapp": "enabled"}, (), True),
+        ("enabled", ("B-1",), True),
+        ("enabled", ("B-9",), False),
+        ("shadow", (), False),
+        ("disabled", (), False),
+        ("On", (), False),
+    ],
+)
+async def test_a_mode_governs_what_tools_hand_out_and_not_what_they_do(
+    tmp_path: Path, mode: Any, allow: tuple[str, ...], is_told: bool
+) -> None:
+    """DESIGN 9: MCP reads are handed out; flags, permits and whatever is kept answer in every mode."""
+    async with api(tmp_path, mode=mode, allow=frozenset(allow)) as service:
+        await service.event("fact.stated", "B-1", kind="preferred_language", text="Marathi")
+        assert (await service.told("B-1", 2, "whatsapp", summary="She asked for Marathi.")).status == 200
+        decision = Agents(service).decision("D-1", conclusion="a plan in Marathi")
+        assert (await use(service, "take_decision", **decision))[1]["status"] == "active"
+        reads = {
+            "get_briefing": {"channel": "whatsapp"},
+            "get_facts": {},
+            "get_decisions": {},
+            "recall": {"query": "Marathi"},
+            "context": {"channel": "whatsapp", "turn_id": "t-1", "question": "What now?"},
+        }
+        for name, arguments in reads.items():
+            refused, told = await use(service, name, borrower_id="B-1", **arguments)
+            assert (refused, "Marathi" in str(told)) == (False, is_told), name
+        assert (await use(service, "get_decisions", borrower_id="B-1", purpose="history"))[1][
+            "items"
+        ] != [] or not is_told
+        for name, arguments in (
+            ("get_flags", {"borrower_id": "B-1"}),
+            ("take_permit", {"borrower_id": "B-1", "action": "reminder", "channel": "whatsapp", "holder": "run"}),
+            ("check_decision", {"decision_id": "D-1", "source_version": "v12"}),
+        ):
+            assert not (await use(service, name, **arguments))[0], name
+        with_body = await service.client.request("GET", "/v1/borrowers/B-1/facts", content=b"{}")
+        assert "Marathi" in with_body.text, "it is kept"
+        assert "Marathi" in str((await service.get("/v1/borrowers/B-1/decisions")).document)
 
 
 async def test_the_calls_that_tools_stand_for_are_the_applications(tmp_path: Path) -> None:
