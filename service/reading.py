@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
 from service import records
-from service.gist import Gist, gist_of
 from service.policy import Policy
+from service.resuming.gist import Gist, gist_of
 from statemachine.conclusions import Cycle
 from statemachine.cycles import conclude
 from statemachine.holding import Holding

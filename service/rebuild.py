@@ -16,13 +16,14 @@ from typing import Any, Final
 import structlog
 from sqlalchemy import Connection, func, select, tuple_, update
 
-from service import gists, records
+from service import records
 from service.database import Store
 from service.intake import envelope
 from service.policy import Policies
 from service.proposer import rows as proposals
 from service.recall import index
 from service.records import BORROWER, JOURNAL, Derived
+from service.resuming import gists
 from service.secrets import Secrets
 from service.tables import WriterPartition, table_of
 from statemachine.merge import merge

@@ -25,7 +25,6 @@ from service.decisions.decisions import Decisions
 from service.decisions.reader import HttpReader, NoReader, SourceReader
 from service.edge import RateLimit
 from service.errors import Unavailable
-from service.gists import Gists
 from service.hooks.refused import Refusals
 from service.hooks.registry import Hooks
 from service.hooks.worker import HookWorker
@@ -54,7 +53,8 @@ from service.proposer.proposer import CALLS_AT_ONCE, REST_SECONDS, Proposer
 from service.reading import Reader
 from service.recall.corrected import CorrectedIndex
 from service.recall.index import IndexedWords
-from service.resumes import Resumes
+from service.resuming.gists import Gists
+from service.resuming.resumes import Resumes
 from service.retention.job import Retention
 from service.secrets import Secrets
 from service.settings import Settings

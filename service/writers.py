@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from channels.summarise import judged, shown, told
 from channels.voice import starting
-from service import gist, resume
 from service.context import answering, bodies, standing, turns
 from service.mcp import tool
 from service.narrative import TEMPLATES, narrative, previous_step, structure_in_words
 from service.proposer import prompts, proposer
+from service.resuming import gist, start
 from statemachine.volatility import WRITERS, Writer
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -81,7 +81,7 @@ PLACES: Final[dict[Writer, Registered]] = {
     ),
     Writer.BRIEFING: Registered("the narrative", (BRIEFING, CLASSIFIER, MCP), (narrative,)),
     Writer.PREVIOUS_STEP: Registered("the step just taken", (STEP, VARS, MCP), (previous_step, starting.previous_step)),
-    Writer.VARS: Registered("variables of a voice platform", (VARS, MCP), (gist.gist_of, resume.worded)),
+    Writer.VARS: Registered("variables of a voice platform", (VARS, MCP), (gist.gist_of, start.worded)),
     Writer.MCP: Registered("names and words of tools; answers are those of the calls", (MCP,), (tool.Tool,)),
     Writer.PROPOSE: Registered(
         "what a classifier is asked",

@@ -35,7 +35,7 @@ from service.errors import FieldError, InvalidBody, UnknownBorrower
 from service.intake.stamping import CLOCK_TOLERANCE, FUTURE_LIMIT
 from service.policy import Policy
 from service.reading import Known
-from service.resuming import merged_within
+from service.resuming.request import merged_within
 from statemachine.entries import Turn
 from statemachine.record import UnreadableRecord
 from statemachine.volatility import Volatility, Writer

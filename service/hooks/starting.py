@@ -16,9 +16,9 @@ import structlog
 
 from channels.delivery import CallStart
 from service.errors import InvalidBody
-from service.gist import NOBODY
-from service.resume import COLD, Asked, worded
-from service.resuming import Request, resume
+from service.resuming.gist import NOBODY
+from service.resuming.request import Request, resume
+from service.resuming.start import COLD, Asked, worded
 from statemachine.contact import unknown
 from statemachine.entries import Identifier
 

@@ -40,7 +40,7 @@ from service.intake.message_ids import without_numbers
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
-from service.resumes import RESUME, Entered
+from service.resuming.resumes import RESUME, Entered
 from statemachine.entries import (
     ConversationEnded,
     ConversationMessage,

@@ -20,7 +20,7 @@ from service.records.board import ELSEWHERE
 from service.tables import Resume, table_of
 
 if TYPE_CHECKING:
-    from service.resumes import Entered, Kept
+    from service.resuming.resumes import Entered, Kept
 
 AT_ONCE: Final = 500
 """Answers looked at in one query."""

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from channels import CHANNELS
-from service import records, resumes
+from service import records
 from service.decisions import rows
 from service.pages.drawing import Page
 from service.pages.overview import today
@@ -17,6 +17,7 @@ from service.pages.page import Visit, page, pages
 from service.pages.queries import OfCorrections, OfPage, listed
 from service.pages.tables import csv_of, wants_csv
 from service.records.pages import instant_in, page_of, place_in
+from service.resuming import resumes
 
 router = pages()
 

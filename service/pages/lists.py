@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from service import audit, records, resumes
+from service import audit, records
 from service.chats import rows as chats
 from service.pages.drawing import Page
 from service.pages.overview import Bar, today
@@ -18,6 +18,7 @@ from service.pages.queries import OfAudit, OfPage, OfPromises, OfResumes, OfSetA
 from service.pages.tables import csv_of, wants_csv
 from service.records import board
 from service.records.pages import instant_in, page_of, place_in
+from service.resuming import resumes
 
 router = pages()
 

@@ -11,11 +11,12 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from channels import CHANNELS
-from service import records, resumes
+from service import records
 from service.chats import rows as chats
 from service.pages.drawing import Page, query
 from service.pages.page import Visit, page, pages
 from service.records import board
+from service.resuming import resumes
 from statemachine.conclusions import STAGES
 
 router = pages()

@@ -9,13 +9,14 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from channels import CHANNELS
-from service import records, resume
+from service import records
 from service.calls import Parameters
 from service.errors import UnknownBorrower, UnknownLoan, Unreadable
-from service.gist import Gist
 from service.pages.page import Visit
 from service.proposer.rows import Key
 from service.reading import Known
+from service.resuming import start
+from service.resuming.gist import Gist
 from statemachine.conclusions import Cycle
 from statemachine.contact import Contact, contact_of
 from statemachine.floor import Refusal, judge
@@ -118,12 +119,12 @@ async def starts(visit: Visit, who: Seen, cycle: Cycle) -> tuple[Start, ...]:
 async def _start(visit: Visit, one: Known, cycle: Cycle, gist: Gist, channel: str, now: datetime) -> Start:
     policy = visit.parts.policies.for_tenant(visit.tenant)
     identifier = next(iter(gist.identities), None)
-    asked = resume.Asked(channel, "outbound", identifier, cycle.loan_id, None)
+    asked = start.Asked(channel, "outbound", identifier, cycle.loan_id, None)
     key = Key(visit.tenant, one.borrower_id, channel, cycle.loan_id or "")
     modelled = await visit.parts.proposals.proposed(key, one.version, now)
-    begun = resume.started(gist, asked, modelled)
+    begun = start.started(gist, asked, modelled)
     flow = CHANNELS[channel].flow
-    standing = resume.standing_of(gist, channel, identity_holds=identifier is not None, outbound=True)
+    standing = start.standing_of(gist, channel, identity_holds=identifier is not None, outbound=True)
     here = position(flow, standing).name
     verdicts = tuple(
         Verdict(

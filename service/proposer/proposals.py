@@ -22,7 +22,7 @@ from service.policy import Policies
 from service.proposer import rows
 from service.proposer.prompts import hash_of
 from service.proposer.rows import Key, Stored
-from service.resume import NO_MODEL, Proposed
+from service.resuming.start import NO_MODEL, Proposed
 
 if TYPE_CHECKING:
     from service.writer import Saved

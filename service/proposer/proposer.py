@@ -37,7 +37,7 @@ from service.proposer import prompts, rows
 from service.proposer.proposals import Proposals
 from service.proposer.rows import Answered, Claimed, Key
 from service.reading import Reader
-from service.resume import standing_of
+from service.resuming.start import standing_of
 from service.secrets import Secrets
 from statemachine.journey import after_identity
 from statemachine.record import UnreadableRecord

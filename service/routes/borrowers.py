@@ -31,7 +31,7 @@ from service.live import without_live
 from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
-from service.resuming import merged_within
+from service.resuming.request import merged_within
 from service.retention.reading import told
 from service.strictjson import as_sent
 from statemachine.conclusions import STAGES, Cycle, KnownFact

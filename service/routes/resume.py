@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service.calls import JSON, Call, call, routes
-from service.resuming import Request, resume
+from service.resuming.request import Request, resume
 from statemachine.entries import Identifier
 from statemachine.wire import AnyBorrowerId, Channel, Direction, Frozen, Id
 

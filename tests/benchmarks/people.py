@@ -16,14 +16,15 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from service import gists, records
-from service.gist import gist_of
+from service import records
 from service.intake import envelope
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.policy import Policy
 from service.recall import index
 from service.records import Derived, Row
+from service.resuming import gists
+from service.resuming.gist import gist_of
 from service.secrets import Secrets
 from statemachine.entries import EVENT_TYPES, Event, Summary
 from statemachine.merge import merge

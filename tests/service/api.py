@@ -21,7 +21,7 @@ from service.intake.durable import TableIntake
 from service.keys import SCOPES, Keyring, create
 from service.policy import Policies, Policy
 from service.reading import Reader
-from service.resumes import Resumes
+from service.resuming.resumes import Resumes
 from service.wiring import Parts
 from tests.service.embedded import SECRETS, TENANT, Embedded, embedded
 

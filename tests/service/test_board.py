@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from service import audit, resumes
+from service import audit
 from service.records import Page, board, machinery
+from service.resuming import resumes
 from service.tables import Hook, HookBody, HookItem, Outbox, Proposal, SetAside, table_of
 from tests.service.conftest import Where
 from tests.service.embedded import NOON, TENANT, Embedded, embedded, event, hours, opened, promise, summary

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, func, insert, select, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 
 from service import database as database_module
-from service import keys, postgres, prepared, records, resumes, settings
+from service import keys, postgres, prepared, records, settings
 from service.app import application
 from service.database import DatabaseUnavailable, InUse, OutcomeUnknown, Store
 from service.intake import table_log
@@ -30,7 +30,8 @@ from service.prepared import OfList, Prepared
 from service.reading import Reader
 from service.rebuild import rebuild
 from service.records import BORROWER, SET_ASIDE, aside, beside, borrower, journal, operations, saving
-from service.resumes import Resumes
+from service.resuming import resumes
+from service.resuming.resumes import Resumes
 from service.tables import METADATA, IntakeHead, Permit, table_of
 from service.wiring import Parts
 from service.writer import fence, take_fence

@@ -86,8 +86,8 @@ async def test_the_oracle_sees_what_the_floor_prevents(tmp_path: Path, monkeypat
         step = None if state is None else state.step
         return floor.Grant(None if state is None else state.name, step, "opening", None, state is not None, ())
 
-    monkeypatch.setattr("service.resume.judge", open_floor)
-    monkeypatch.setattr("service.resume._by_proposal", unkept)
+    monkeypatch.setattr("service.resuming.start.judge", open_floor)
+    monkeypatch.setattr("service.resuming.start._by_proposal", unkept)
     async with api(tmp_path, model=Unreliable.name) as service:
         illegal, _ = await granted(service, random.Random(5), 16)
     kinds = {kind for kind in KINDS for line in illegal if line.endswith(kind)}
@@ -102,9 +102,9 @@ KINDS = (
 
 def unkept(channel: str, standing: Standing, state: str, by: Any) -> Any:
     """As the service makes it, without what was kept before the floor was opened."""
-    from service import resume
+    from service.resuming import start
 
-    return resume._start(resume.judge(resume.CHANNELS[channel].flow, standing, state), state, by, None)
+    return start._start(start.judge(start.CHANNELS[channel].flow, standing, state), state, by, None)
 
 
 def test_every_reason_of_the_oracle_is_there() -> None:

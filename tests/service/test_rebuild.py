@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from service import gists, records
+from service import records
 from service.database import Database, InUse
 from service.intake import envelope
 from service.rebuild import CannotRebuild, Rebuilt, rebuild
 from service.records import BORROWER, JOURNAL
+from service.resuming import gists
 from statemachine.stamps import Entry
 from tests.service.conftest import Where
 from tests.service.embedded import (

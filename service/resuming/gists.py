@@ -1,4 +1,4 @@
-"""Gists as they are kept beside their records (`service.gist` says what they are, `service.keeper` when they are kept).
+"""Gists as they are kept beside their records (`service.resuming.gist` says what they are, `service.keeper` when they are kept).
 
 A gist names the version of its record; the read asks for that of the record as it is. So one that is late, lost or out of date
 is never told, and whoever asks meanwhile is told the same from the record.
@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 from sqlalchemy import Connection, and_, bindparam, insert, select
 
-from service.gist import gist_of
 from service.policy import Policies
 from service.prepared import OfList, Prepared
+from service.resuming.gist import gist_of
 from service.tables import Borrower, Gist, IdentifierLink, table_of
 from statemachine.state import BorrowerState
 

@@ -236,11 +236,11 @@ NOBODY: Final = Gist(
 
 # -- what a gist rests on ----------------------------------------------------------------------------------------------
 
-_ROOT: Final = Path(__file__).resolve().parent.parent
+_ROOT: Final = Path(__file__).resolve().parents[2]
 _MADE_BY: Final = (
     "statemachine/**/*.py",
     "channels/**/*.py",
-    "service/gist.py",
+    "service/resuming/gist.py",
     "service/narrative/*.py",
     "templates/*.j2",
 )

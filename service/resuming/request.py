@@ -2,8 +2,8 @@
 
     1 find the borrower; nobody, or several, is a cold start: an agent with the phone at its ear can do nothing with an error
     2 read the record as it stands after what the caller has just posted
-    3 let the floor judge (`service.resume`), unless this tenant, channel or borrower is not to be handed anything yet; what a
-      model proposed is taken as it is stored, and waited for only by a caller who opted to
+    3 let the floor judge (`service.resuming.start`), unless this tenant, channel or borrower is not to be handed anything yet;
+      what a model proposed is taken as it is stored, and waited for only by a caller who opted to
     4 say whether they may be contacted, in every mode
     5 keep what was answered and, of a shadow, what would have been
 
@@ -22,17 +22,18 @@ import structlog
 from sqlalchemy import Connection
 
 from channels import CHANNELS
-from service import gists, naming, records
+from service import naming, records
 from service.database import DatabaseUnavailable
-from service.gist import NOBODY, Gist, basis_of
-from service.gist import from_bytes as gist_from
-from service.gists import Glimpse
 from service.naming import Called
 from service.policy import Policy
 from service.proposer.proposals import TIMEOUT, UNAVAILABLE
 from service.proposer.rows import Key
-from service.resume import COLD, NO_MODEL, Asked, Start, cold, started, worded
-from service.resumes import Kept, new_id
+from service.resuming import gists
+from service.resuming.gist import NOBODY, Gist, basis_of
+from service.resuming.gist import from_bytes as gist_from
+from service.resuming.gists import Glimpse
+from service.resuming.resumes import Kept, new_id
+from service.resuming.start import COLD, NO_MODEL, Asked, Start, cold, started, worded
 from service.secrets import Secrets
 from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
@@ -46,7 +47,7 @@ AFTER_WAIT_SECONDS = 1.0
 AFTER_POLL_SECONDS = 0.02
 ROUTE = "/v1/resume"
 
-log = structlog.get_logger("service.resuming")
+log = structlog.get_logger("service.resuming.request")
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from channels import CHANNELS
 from service.database import DatabaseUnavailable
 from service.policy import Policies, Policy
 from service.records import BORROWER
-from service.resumes import new_id
+from service.resuming.resumes import new_id
 from tests.service.api import Answer, Api, Body, api
 
 COLD: Body = {
@@ -265,7 +265,7 @@ async def test_what_was_just_posted_is_seen(tmp_path: Path) -> None:
 async def test_waiting_for_what_is_not_merged_is_degraded_and_fails_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.resuming.AFTER_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("service.resuming.request.AFTER_WAIT_SECONDS", 0.05)
     async with api(tmp_path) as service:
         borrower, phone = await somebody(service)
         answer = await service.resume(borrower, identifier=phone, after="never-sent")

@@ -29,7 +29,7 @@ from service.database import DatabaseUnavailable, Store
 from service.metrics.resumes import AT_ONCE, Measures, crossed
 from service.prepared import Prepared
 from service.records.board import CROSSED
-from service.resume import COLD
+from service.resuming.start import COLD
 from service.tables import Resume, table_of
 from statemachine.floor import Refusal
 
@@ -41,7 +41,7 @@ ID_COUNT_BYTES: Final = 3
 WAITING_LIMIT = 50_000
 """Answers waiting to be written; beyond it the oldest are lost and counted, rather than the service."""
 
-log = structlog.get_logger("service.resumes")
+log = structlog.get_logger("service.resuming.resumes")
 RESUME = table_of(Resume)
 _ADD: Final = Prepared(insert(RESUME))
 _NOT_ENTERED: Final = {"entered_state": None, "agent": None, "conversation_id": None, "ignored": False}

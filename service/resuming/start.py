@@ -23,8 +23,8 @@ from channels import CHANNELS
 from channels.classifier import read_proposal, rules_propose
 from service import strictjson
 from service.chats.rows import Open
-from service.gist import ABSENT, Gist, members, yes
 from service.narrative import CLOCK, told_at
+from service.resuming.gist import ABSENT, Gist, members, yes
 from statemachine.contact import Contact
 from statemachine.floor import Grant, Refusal, judge
 from statemachine.journey import Standing

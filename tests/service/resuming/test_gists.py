@@ -1,7 +1,7 @@
 """Gists as they are found, on either database."""
 
-from service import gists
 from service.policy import Policy
+from service.resuming import gists
 from tests.benchmarks import people
 from tests.service.conftest import Where
 from tests.service.embedded import SECRETS, open_store

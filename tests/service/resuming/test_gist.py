@@ -9,13 +9,13 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service import gists
 from service.database import Database
-from service.gist import Gist, basis_of, from_bytes, gist_of
-from service.gists import Gists, Glimpse
 from service.keeper import Keeper
 from service.policy import Policy
 from service.rebuild import rebuild
+from service.resuming import gists
+from service.resuming.gist import Gist, basis_of, from_bytes, gist_of
+from service.resuming.gists import Gists, Glimpse
 from statemachine.merge import merge
 from statemachine.state import BorrowerState, derive
 from tests.examples import often
