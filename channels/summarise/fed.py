@@ -32,12 +32,17 @@ def without_memory(said: Sequence[Said], handed_out: Iterable[str]) -> tuple[Sai
     known = frozenset(_known(handed_out))
     kept: list[Said] = []
     for turn in said:
-        text = _TAGGED.sub(" ", turn.text) if "<" in turn.text else turn.text
+        text = untagged(turn.text)
         if turn.speaker != "borrower" and known:
             text = _untold(text, known)
         if text.strip():
             kept.append(turn if text == turn.text else replace(turn, text=text.strip()))
     return tuple(kept)
+
+
+def untagged(text: str) -> str:
+    """The text without what stands between our tags; the text itself when nothing does."""
+    return _TAGGED.sub(" ", text) if "<" in text else text
 
 
 def _known(texts: Iterable[str]) -> Iterable[str]:

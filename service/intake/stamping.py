@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from channels import CHANNELS, said
+from channels.summarise.fed import untagged
 from service.errors import FieldError, InvalidBody
 from service.intake.terms import Warnings, settle
 from statemachine.elements import FactSaid
@@ -73,15 +74,16 @@ def _of_summary(
 ) -> Stamps:
     effective_at = _effective(body.ended_at, received_at, "ended_at", warnings)
     _check_past(body, received_at, warnings)
-    terms = settle(body, ended_at=effective_at, zone=found.time_zone, currency=found.currency, warnings=warnings)
-    facts = _facts(body, keyed_hash, warnings)
+    heard = _without_memory(body)
+    terms = settle(heard, ended_at=effective_at, zone=found.time_zone, currency=found.currency, warnings=warnings)
+    facts = _facts(heard, keyed_hash, warnings)
     flow = CHANNELS[body.channel].flow
     step = flow.step_reached(body.reached) if body.reached else None
     if body.reached and step is None:
         warnings.add("unknown_state", "reached", "this channel's flow has no such state")
     if body.summary:
         _warn_of_prose(body.summary, terms.promise, warnings)
-    spoke = any(t.speaker == "borrower" for t in body.turns)
+    spoke = any(t.speaker == "borrower" and t.text.strip() for t in heard.turns)
     captured = body.commitment is not None and not body.commitment.is_empty
     contact = body.outcome in CONTACT_OUTCOMES or (body.outcome is None and (captured or spoke))
     return Stamps(
@@ -102,6 +104,15 @@ def _of_summary(
         warnings=tuple(warnings.found),
         withdrawn=withdrawn_in(body.extra or {}),
     )
+
+
+def _without_memory(body: Summary) -> Summary:
+    """What we handed out and comes back in a turn, whoever is said to have spoken it, is nobody's word and no evidence."""
+    told = [untagged(turn.text) for turn in body.turns]
+    if all(text == turn.text for text, turn in zip(told, body.turns, strict=True)):
+        return body
+    turns = [turn.model_copy(update={"text": text}) for text, turn in zip(told, body.turns, strict=True)]
+    return body.model_copy(update={"turns": turns})
 
 
 def withdrawn_in(extra: Mapping[str, Any]) -> tuple[str, ...]:
