@@ -35,9 +35,19 @@ def add(connection: Connection, line: Line) -> None:
     connection.execute(insert(AUDIT).values({**asdict(line), "detail": line.detail[:DETAIL_CHARACTERS]}))
 
 
-def page(connection: Connection, tenant: str, borrower_id: str | None, limit: int, cursor: str | None) -> Page:
-    """The lines of a tenant, or of one borrower, newest first: `id at who action borrower_id detail`. Raises `BadCursor`."""
+def page(
+    connection: Connection,
+    tenant: str,
+    borrower_id: str | None,
+    limit: int,
+    cursor: str | None,
+    action: str | None = None,
+) -> Page:
+    """The lines of a tenant, of one borrower or of one action, newest first: `id at who action borrower_id detail`. Raises
+    `BadCursor`."""
     where = [AUDIT.c.tenant == tenant]
+    if action is not None:
+        where.append(AUDIT.c.action == action)
     if borrower_id is not None:
         where.append(AUDIT.c.borrower_id == borrower_id)
     if cursor is not None:

@@ -25,7 +25,7 @@ async def measures(parts: Parts, tenant: str) -> dict[str, Any]:
     Raises `DatabaseUnavailable`, `UnreadableEntry`."""
     await parts.resumes.flush()
     now, policy = parts.clock(), parts.policies.for_tenant(tenant)
-    since = now - timedelta(minutes=policy.report_missing_minutes)
+    since = missing_since(parts, tenant, now)
 
     def look(conn: Connection) -> dict[str, Any]:
         return rollout.rollout(conn, tenant, modes.switches(conn, tenant), since)
@@ -35,6 +35,11 @@ async def measures(parts: Parts, tenant: str) -> dict[str, Any]:
         if channel["mode"] is None:
             channel["mode"] = channel["now"]["mode"] = modes.mode_of(policy, channel["channel"])
     return {"as_of": now, **found}
+
+
+def missing_since(parts: Parts, tenant: str, now: datetime) -> datetime:
+    """When a conversation must have begun whose report is missing by now."""
+    return now - timedelta(minutes=parts.policies.for_tenant(tenant).report_missing_minutes)
 
 
 def as_csv(found: Mapping[str, Any]) -> str:

@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import Connection
 
-from service.intake.log import Pending, Position, TableLike
+from service.intake.log import Logged, Pending, Position, TableLike
 from service.intake.table_log import NAME as TABLE_LOG
 from service.records.standing import Behind
 from service.writer import Outcome, Outcomes, Writer
 from statemachine.stamps import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Accepted entries that are not merged yet, each with its partition, and behind which place there may be more."""
+
+    entries: tuple[tuple[int, Logged], ...] = ()
+    looked_up_to: tuple[int, int] | None = None
 
 
 class Intake(Protocol):
@@ -40,6 +49,10 @@ class Intake(Protocol):
     async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
         """How many accepted entries of this tenant are not merged yet, and the age of the oldest in seconds, beside what
         `records.unmerged` tells."""
+
+    async def waiting(self, tenant: str, behind: tuple[int, int], limit: int) -> Waiting:
+        """They, from behind this partition and offset on, beside what `records.waiting` tells. Raises `LogUnavailable`,
+        `LogChanged`, `DatabaseUnavailable`."""
 
     async def lag(self, now: datetime) -> Mapping[int, Behind] | None:
         """Of each partition what is not merged yet, of all tenants; None when the tables tell (`records.standing.table_lag`).
@@ -77,6 +90,9 @@ class TableIntake:
 
     async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
         return 0, 0.0
+
+    async def waiting(self, tenant: str, behind: tuple[int, int], limit: int) -> Waiting:
+        return Waiting()
 
     async def lag(self, now: datetime) -> None:
         """The tables tell."""

@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 from service import records
 from service.database import DatabaseUnavailable, Store
 from service.intake import outbox as outbox_rows
+from service.intake.durable import Waiting
 from service.intake.envelope import KeyedHash, body_hash
 from service.intake.kafka_messages import message_of, name_of
 from service.intake.kafka_topics import Topic
@@ -175,6 +176,22 @@ class KafkaIntake:
                 count += len(own) + max(0, rest)
                 oldest = min([*own, *([oldest] if oldest else [])], default=None)
         return count, max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+
+    async def waiting(self, tenant: str, behind: tuple[int, int], limit: int) -> Waiting:
+        """Of each partition at most `LOOK_AT` entries are looked at in one go, of whichever tenants."""
+        merged = await self._database.read(lambda c: records.merged_up_to(c, self.log_name))
+        found: list[tuple[int, Logged]] = []
+        for partition in range(max(behind[0], 0), self._topic.partitions):
+            start, end = merged.get(partition, 0), await self._ends.end_offset(partition)
+            start = max(start, behind[1] + 1) if partition == behind[0] else start
+            entries = await self._ends.read(partition, start, LOOK_AT, 0) if end > start else []
+            for entry in entries:
+                found += [(partition, entry)] if entry.tenant == tenant else []
+                if len(found) == limit:
+                    return Waiting(tuple(found), (partition, entry.offset))
+            if entries and entries[-1].offset + 1 < end:
+                return Waiting(tuple(found), (partition, entries[-1].offset))
+        return Waiting(tuple(found))
 
     async def lag(self, now: datetime) -> Mapping[int, Behind]:
         """What stands in the topic behind what is merged; what waits in the spool is told apart."""

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from service.intake.durable import Waiting
 from service.intake.envelope import body_hash
 from service.intake.kafka_intake import JournalWatch
 from service.intake.log import Pending, Position, TableLike
@@ -48,6 +49,9 @@ class TableBeside:
 
     async def unmerged(self, tenant: str, now: datetime) -> tuple[int, float]:
         return 0, 0.0
+
+    async def waiting(self, tenant: str, behind: tuple[int, int], limit: int) -> Waiting:
+        return Waiting()
 
     async def lag(self, now: datetime) -> None:
         """The tables tell."""

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from service.errors import NotFound
 from service.hooks.refused import Refused, refused
 from service.intake.log import LogChanged, LogUnavailable
+from service.pages.cases import MODEL_MINUTES
 from service.pages.drawing import Page
 from service.pages.overview import today
 from service.pages.page import Visit, page, pages
@@ -26,7 +27,6 @@ from service.records.vendor_bodies import bodies_page
 
 router = pages()
 
-MODEL_MINUTES = 60
 NAME_DIGITS = 16
 
 

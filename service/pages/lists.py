@@ -35,10 +35,12 @@ class Promises(Page):
 
     template: ClassVar[str] = "promises.html.j2"
     show: str
+    day: date | None
     days: tuple[Bar, ...]
     today: date
     items: tuple[dict[str, Any], ...]
     broken: tuple[dict[str, Any], ...]
+    more_broken: bool
     next_cursor: str | None
     filters: dict[str, Any]
 
@@ -46,6 +48,9 @@ class Promises(Page):
 PROMISE_COLUMNS = (
     "borrower_id", "loan_id", "promise_due_date", "amount", "currency", "rung", "stage", "outstanding", "last_contact_at",
 )  # fmt: skip
+
+
+BROKEN_COLUMNS = ("received_at", "borrower_id", "loan_id", "effective_at", "event_id")
 
 
 @page(router, "GET", "/ops/promises")
@@ -61,33 +66,43 @@ async def promises(visit: Visit) -> Response:
             case "week":
                 last = day.date + timedelta(days=WEEK_DAYS - 1)
                 return board.promises_due_page(conn, tenant, day.date, last, now, limit, cursor)
+            case "day":
+                its = wanted.day or day.date
+                return board.promises_due_page(conn, tenant, its, its, now, limit, cursor)
+            case "ledger":
+                return board.broken_page(conn, tenant, night, limit, cursor)
             case "overdue":
                 return board.promises_overdue_page(conn, tenant, now - timedelta(days=OVERDUE_DAYS), now, limit, cursor)
             case _:
                 return board.promises_overdue_page(conn, tenant, night, now, limit, cursor)
 
     found = await listed(visit, look)
+    is_ledgers = wanted.show == "ledger"
     if wants_csv(visit):
-        return csv_of("promises", PROMISE_COLUMNS, found.items)
+        return csv_of("promises", BROKEN_COLUMNS if is_ledgers else PROMISE_COLUMNS, found.items)
 
-    def beside(conn: Connection) -> tuple[dict[date, int], list[dict[str, Any]]]:
+    def beside(conn: Connection) -> tuple[dict[date, int], records.Page]:
         ahead = board.promises_by_day(conn, tenant, day.date, day.date + timedelta(days=CALENDAR_DAYS - 1))
-        told = board.broken_page(conn, tenant, night, wanted.limit, None).items if wanted.show == "broken" else []
-        return ahead, told
+        if wanted.show != "broken":
+            return ahead, records.Page([], None)
+        return ahead, board.broken_page(conn, tenant, night, wanted.limit, None)
 
-    async def counted() -> tuple[dict[date, int], list[dict[str, Any]]]:
+    async def counted() -> tuple[dict[date, int], records.Page]:
         return await visit.parts.database.read_slow(beside)
 
-    ahead, broken = await visit.parts.counts.of(f"promises {wanted.show == 'broken'} {tenant}", counted)
+    ahead, told = await visit.parts.counts.of(f"promises {wanted.show == 'broken'} {tenant}", counted)
+    broken = found.items if is_ledgers else told.items if cursor is None else []
     return visit.show(
         Promises(
             show=wanted.show,
+            day=wanted.day if wanted.show == "day" else None,
             days=_days(ahead, day.date),
             today=day.date,
-            items=tuple(found.items),
-            broken=tuple(broken) if cursor is None else (),
+            items=() if is_ledgers else tuple(found.items),
+            broken=tuple(broken),
+            more_broken=bool(broken) and told.next_cursor is not None,
             next_cursor=found.next_cursor,
-            filters={"show": wanted.show},
+            filters=wanted.filters(),
         )
     )
 
@@ -99,7 +114,7 @@ def _days(ahead: dict[date, int], first: date) -> tuple[Bar, ...]:
         Bar(
             d.isoformat(),
             ahead.get(d, 0),
-            f"/ops/borrowers?promise_due_from={d}&promise_due_to={d}",
+            f"/ops/promises?show=day&day={d}",
             round(BAR_HEIGHT * ahead.get(d, 0) / most) if most else 0,
         )
         for d in days
@@ -144,7 +159,13 @@ async def past_resumes(visit: Visit) -> Response:
         as_proposed=wanted.as_proposed is True,
         degraded=wanted.degraded is True,
         crossed=wanted.crossed is True,
-        since=day.start if wanted.today else None,
+        differs=wanted.differs,
+        entered=wanted.entered is True,
+        is_unnamed=wanted.unnamed is True,
+        granted=wanted.granted,
+        in_shadow=wanted.shadow is True,
+        since=day.start if wanted.today else wanted.since,
+        until=wanted.until,
     )
     await visit.parts.resumes.flush()
 
@@ -201,9 +222,20 @@ class SetAside(Page):
 @page(router, "GET", "/ops/set-aside")
 async def set_aside(visit: Visit) -> Response:
     wanted = visit.query(OfSetAside)
+    since = today(visit).start if wanted.today else None
 
     def look(conn: Connection) -> records.Page:
-        return records.set_aside(conn, visit.tenant, wanted.status, wanted.limit, wanted.cursor, vendor=wanted.vendor)
+        return records.set_aside(
+            conn,
+            visit.tenant,
+            wanted.status,
+            wanted.limit,
+            wanted.cursor,
+            vendor=wanted.vendor,
+            reason=wanted.reason,
+            since=since,
+            is_delivery=wanted.delivery is True,
+        )
 
     found = await listed(visit, look)
     if wants_csv(visit):
@@ -280,7 +312,7 @@ async def audited(visit: Visit) -> Response:
     wanted = visit.query(OfAudit)
 
     def look(conn: Connection) -> records.Page:
-        return audit.page(conn, visit.tenant, wanted.borrower_id, wanted.limit, wanted.cursor)
+        return audit.page(conn, visit.tenant, wanted.borrower_id, wanted.limit, wanted.cursor, wanted.action)
 
     found = await listed(visit, look)
     if wants_csv(visit):

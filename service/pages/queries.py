@@ -13,15 +13,17 @@ from service import records
 from service.calls import Parameters
 from service.errors import FieldError, InvalidBody, Unreadable
 from service.pages.page import Visit
-from service.records import vendor_bodies
+from service.records import rollout_cases, vendor_bodies
+from service.records.aside import REASONS
 from statemachine.conclusions import STAGES
 from statemachine.ladder import RUNGS
 from statemachine.record import UnreadableRecord
 from statemachine.stamps import UnreadableEntry
-from statemachine.wire import HOLD_KINDS, Channel, Day, Id, Name
+from statemachine.wire import HOLD_KINDS, Channel, Day, Id, Instant, Name
 
 ROWS = 50
 ROWS_OF_A_FILE = 5_000
+WHOLE_DIGITS = 6
 
 
 def one_of(*names: str) -> BeforeValidator:
@@ -39,7 +41,14 @@ def _yes(value: object) -> bool:
     return value == "true"
 
 
+def _whole(value: object) -> int:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < WHOLE_DIGITS):
+        raise PydanticCustomError("wrong_type", "a whole number")
+    return int(value)
+
+
 Yes = Annotated[bool, BeforeValidator(_yes)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class OfPage(Parameters):
@@ -69,13 +78,18 @@ class OfBorrowers(OfPage):
 
 
 class OfPromises(OfPage):
-    show: Annotated[str, one_of("today", "week", "overdue", "broken")] = "today"
+    """`day`: of the calendar, when one of its days is shown."""
+
+    show: Annotated[str, one_of("today", "week", "day", "overdue", "broken", "ledger")] = "today"
+    day: Day | None = None
 
 
 class OfResumes(OfPage):
-    """`today`: only those of this day, as the counts are."""
+    """`today`: only those of this day, as the counts are; `since` and `until`: those of a period of a roll-out."""
 
     today: Yes | None = None
+    since: Instant | None = None
+    until: Instant | None = None
     crossed: Yes | None = None
     borrower_id: Id | None = None
     channel: Channel | None = None
@@ -85,11 +99,21 @@ class OfResumes(OfPage):
     rule: Id | None = None
     fallback: Id | None = None
     ignored: Yes | None = None
+    entered: Yes | None = None
+    unnamed: Yes | None = None
+    shadow: Yes | None = None
+    differs: Yes | None = None
+    granted: Id | None = None
 
 
 class OfSetAside(OfPage):
+    """`delivery`: those that count as deliveries of their own, so what was merged since is not among them."""
+
     status: Annotated[str, one_of("open", "merged", "refused")] | None = None
     vendor: Name | None = None
+    reason: Annotated[str, one_of(*REASONS)] | None = None
+    today: Yes | None = None
+    delivery: Yes | None = None
 
 
 class OfBodies(OfPage):
@@ -114,6 +138,26 @@ class OfCallbacks(OfPage):
 
 class OfAudit(OfPage):
     borrower_id: Id | None = None
+    action: Name | None = None
+
+
+class OfCases(OfPage):
+    """Of which channel, of which of its periods from 0, and what is measured."""
+
+    channel: Channel
+    period: Whole
+    measure: Annotated[str, one_of(*rollout_cases.MEASURES)]
+
+
+class OfAnswers(OfPage):
+    """What a model answered; `read`: what could be."""
+
+    model: Name | None = None
+    failure: Annotated[str, one_of("read", "timeout", "unavailable", "unreadable")] | None = None
+
+
+class OfWaiting(OfPage):
+    partition: Whole | None = None
 
 
 class OfOne(Parameters):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from starlette.responses import Response
 
 from service import rollout
+from service.live import ACTION as LIVE_FOUND
 from service.pages.drawing import Page, query, share
 from service.pages.page import HEADERS, Visit, page, pages
 from service.pages.queries import OfPage
@@ -18,13 +19,20 @@ router = pages()
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """What is measured, in words, and its value in each period; `is_part` of the one before it. `link` leads to its cases."""
+class Value:
+    """What was measured in one period, in words, and where its cases are; null where there is none."""
 
     words: str
-    values: tuple[str, ...]
-    is_part: bool
     link: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is measured, in words, and its value in each period; `is_part` of the one before it."""
+
+    words: str
+    values: tuple[Value, ...]
+    is_part: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +53,24 @@ class Rollout(Page):
     as_of: datetime
 
 
+async def measured_once(visit: Visit) -> dict[str, Any]:
+    """The measures, counted no more often than a count is."""
+    tenant = visit.tenant
+    found: dict[str, Any] = await visit.parts.counts.of(
+        f"rollout {tenant}", lambda: rollout.measures(visit.parts, tenant)
+    )
+    return found
+
+
+def periods_of(channel: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What was measured of a channel before each switch, and since the last."""
+    return [switch["before"] for switch in channel["switches"]] + [channel["now"]]
+
+
 @page(router, "GET", "/ops/rollout")
 async def measured(visit: Visit) -> Response:
     wanted = visit.query(OfPage)
-    found = await visit.parts.counts.of(f"rollout {visit.tenant}", lambda: rollout.measures(visit.parts, visit.tenant))
+    found = await measured_once(visit)
     if wanted.form == "csv":
         headers = {**HEADERS, "Content-Disposition": 'attachment; filename="rollout.csv"'}
         return Response(rollout.as_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
@@ -57,62 +79,105 @@ async def measured(visit: Visit) -> Response:
 
 
 def _of_channel(found: Mapping[str, Any]) -> OfChannel:
-    channel = found["channel"]
-    periods = [switch["before"] for switch in found["switches"]] + [found["now"]]
+    channel, periods = found["channel"], periods_of(found)
+
+    def valued(told: _Told, place: int) -> Value:
+        count = _at(periods[place], told.path)
+        words = told.says(periods[place])
+        return Value(words, told.link(channel, place, periods[place]) if count else None)
+
     return OfChannel(
         channel=channel,
         mode=found["mode"],
         periods=tuple(str(period.get("mode") or "before it was noted") for period in periods),
         measures=tuple(
-            Measure(
-                words,
-                tuple(value(period) for period in periods),
-                is_part,
-                link and link + query({"ignored": True, "channel": channel}),
-            )
-            for words, value, is_part, link in MEASURES
+            Measure(told.words, tuple(valued(told, place) for place in range(len(periods))), told.is_part)
+            for told in MEASURES
         ),
     )
 
 
-Value = Callable[[Mapping[str, Any]], str]
+Period = Mapping[str, Any]
+Link = Callable[[str, int, Period], str]
 
 
-def _of(path: str, whole: str | None = None) -> Value:
-    """What stands at this path of a period's measures, and what share of another it is."""
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One measure: in words, where it stands in a period's measures, where its cases are, and of which other it is a share."""
 
-    def value(period: Mapping[str, Any]) -> str:
-        found = _at(period, path)
+    words: str
+    path: str
+    link: Link
+    whole: str | None = None
+    is_part: bool = False
+
+    def says(self, period: Period) -> str:
+        found = _at(period, self.path)
         if found is None:
             return "–"
-        if whole is None:
+        if self.whole is None:
             return f"{found:,}" if isinstance(found, int) else f"{found:,.2f}"
-        return f"{found:,} ({share(found, _at(period, whole))})"
-
-    return value
+        return f"{found:,} ({share(found, _at(period, self.whole))})"
 
 
-def _at(period: Mapping[str, Any], path: str) -> Any:
+def _at(period: Period, path: str) -> Any:
     found: Any = period
     for name in path.split("."):
         found = found[name]
     return found
 
 
-MEASURES: Final[tuple[tuple[str, Value, bool, str | None], ...]] = (
-    ("Conversations with the borrower", _of("connected"), False, None),
-    ("of which a summary is merged", _of("with_summary", "connected"), True, None),
-    ("Begun where the memory said", _of("resumed.conversations"), False, None),
-    ("reached the borrower", _of("resumed.connected", "resumed.conversations"), True, None),
-    ("ended with a promise", _of("resumed.promises", "resumed.conversations"), True, None),
-    ("Begun cold", _of("cold.conversations"), False, None),
-    ("reached the borrower", _of("cold.connected", "cold.conversations"), True, None),
-    ("ended with a promise", _of("cold.promises", "cold.conversations"), True, None),
-    ("Starts that were reported back", _of("entered"), False, None),
-    ("were elsewhere than granted", _of("ignored", "entered"), True, "/ops/resumes"),
-    ("Live values shown: to be 0", _of("live_values"), False, None),
-    ("Went on, on another channel", _of("next_elsewhere.conversations"), False, None),
-    ("days until then, median", _of("next_elsewhere.median_days"), True, None),
-    ("days until then, mean", _of("next_elsewhere.mean_days"), True, None),
+def _cases(measure: str) -> Link:
+    """Conversations of that channel and period."""
+    return lambda channel, place, _: (
+        "/ops/rollout/cases" + query({"channel": channel, "period": place, "measure": measure})
+    )
+
+
+def _resumes(**only: bool) -> Link:
+    """Past answers that were asked for in that period."""
+
+    def link(channel: str, _: int, period: Period) -> str:
+        times = {"since": _instant(period["from"]), "until": _instant(period["to"])}
+        return "/ops/resumes" + query({**only, "channel": channel, **times})
+
+    return link
+
+
+def _instant(at: datetime | None) -> str | None:
+    return at.isoformat() if at is not None else None
+
+
+def _found_live(_: str, __: int, ___: Period) -> str:
+    """What a last look found, on this channel or on none in particular, whenever it was."""
+    return "/ops/audit" + query({"action": LIVE_FOUND})
+
+
+MEASURES: Final = (
+    _Told("Conversations with the borrower", "connected", _cases("connected")),
+    _Told("of which a summary is merged", "with_summary", _cases("with_summary"), "connected", True),
+    _Told("Begun where the memory said", "resumed.conversations", _cases("resumed")),
+    _Told("reached the borrower", "resumed.connected", _cases("resumed_connected"), "resumed.conversations", True),
+    _Told("ended with a promise", "resumed.promises", _cases("resumed_promises"), "resumed.conversations", True),
+    _Told("Begun cold", "cold.conversations", _cases("cold")),
+    _Told("reached the borrower", "cold.connected", _cases("cold_connected"), "cold.conversations", True),
+    _Told("ended with a promise", "cold.promises", _cases("cold_promises"), "cold.conversations", True),
+    _Told("Starts that were reported back", "entered", _resumes(entered=True)),
+    _Told("were elsewhere than granted", "ignored", _resumes(ignored=True), "entered", True),
+    _Told("Live values shown: to be none", "live_values", _found_live),
+    _Told("Went on, on another channel", "next_elsewhere.conversations", _cases("next_elsewhere")),
+    _Told("days until then, median", "next_elsewhere.median_days", _cases("next_elsewhere"), None, True),
+    _Told("days until then, mean", "next_elsewhere.mean_days", _cases("next_elsewhere"), None, True),
 )
-"""In words, from where, whether it is a part of the one before, and where its cases are."""
+WORDS: Final[Mapping[str, str]] = {
+    "connected": "Conversations with the borrower",
+    "with_summary": "Conversations with the borrower of which a summary is merged",
+    "resumed": "Begun where the memory said",
+    "resumed_connected": "Begun where the memory said, and reached the borrower",
+    "resumed_promises": "Begun where the memory said, and ended with a promise",
+    "cold": "Begun cold",
+    "cold_connected": "Begun cold, and reached the borrower",
+    "cold_promises": "Begun cold, and ended with a promise",
+    "next_elsewhere": "Went on, on another channel",
+}
+"""What a list of cases is called, by the measure whose cases it has."""

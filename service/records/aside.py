@@ -113,10 +113,19 @@ def set_aside(
     cursor: str | None,
     *,
     vendor: str | None = None,
+    reason: str | None = None,
+    since: datetime | None = None,
+    is_delivery: bool = False,
 ) -> Page:
-    """What was set aside, newest first (API 12), of one status or of all, of one vendor's hooks or all that came. Raises
-    `BadCursor`."""
+    """What was set aside, newest first (API 12), of one status or of all, of one vendor's hooks or all that came, for one reason,
+    that came since. `is_delivery`: that counts as a delivery of its own (`operations.counted`). Raises `BadCursor`."""
     where = [SET_ASIDE.c.tenant == tenant]
+    if reason is not None:
+        where.append(SET_ASIDE.c.reason == reason)
+    if since is not None:
+        where.append(SET_ASIDE.c.received_at >= since)
+    if is_delivery:
+        where += [SET_ASIDE.c.status != "merged", SET_ASIDE.c.reason != "id_conflict"]
     if status is not None:
         where.append(SET_ASIDE.c.status == status)
     if vendor is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal_column, select, tuple_
 
+from service.records.pages import Page, instant_in, page_of, place_in
 from service.records.standing import Behind
 from service.tables import Hook, HookBody, HookItem, Outbox, Proposal, SetAside, WriterPartition, table_of
 
@@ -46,7 +47,7 @@ def spool(connection: Connection, now: datetime) -> dict[str, Behind]:
 
 def unread_bodies(connection: Connection, tenant: str) -> int:
     """Bodies of hooks that were answered for and are not read to their end."""
-    where = (_BODY.c.is_done.is_(False), _BODY.c.tenant == tenant)
+    where: tuple[ColumnElement[bool], ...] = (literal_column("NOT hook_body.is_done"), _BODY.c.tenant == tenant)
     return int(connection.execute(select(func.count()).select_from(_BODY).where(*where)).scalar_one())
 
 
@@ -129,6 +130,33 @@ class ModelHour:
     failure: str
     count: int
     mean_ms: int
+
+
+def model_answers_page(
+    connection: Connection,
+    tenant: str,
+    since: datetime,
+    model: str | None,
+    failure: str | None,
+    limit: int,
+    cursor: str | None,
+) -> Page:
+    """The answers that are counted, newest first, of one model and kind when asked (blank: could be read): `asked_at borrower_id
+    channel loan_id model proposed failure why latency_ms record_version`. No word of an answer. Raises `BadCursor`."""
+    key = ("asked_at", "borrower_id", "channel", "loan_id")
+    order = [_PROPOSAL.c[name] for name in key]
+    where: list[ColumnElement[bool]] = [_PROPOSAL.c.tenant == tenant, _PROPOSAL.c.asked_at >= since]
+    if model is not None:
+        where.append(_PROPOSAL.c.model == model)
+    if failure is not None:
+        where.append(func.coalesce(_PROPOSAL.c.failure, "") == failure)
+    if cursor is not None:
+        at, *rest = place_in(cursor, str, str, str, str)
+        where.append(tuple_(*order) < tuple_(instant_in(at), *rest))
+    shown = [_PROPOSAL.c[n] for n in ("model", "proposed", "failure", "why", "latency_ms", "record_version")]
+    wanted = select(*order, *shown).where(*where).order_by(*(column.desc() for column in order)).limit(limit + 1)
+    items: list[dict[str, Any]] = [dict(row) for row in connection.execute(wanted).mappings()]
+    return page_of(items, limit, lambda i: (i["asked_at"].isoformat(), *(i[name] for name in key[1:])))
 
 
 def model_answers(connection: Connection, tenant: str, since: datetime) -> tuple[ModelHour, ...]:

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import fmean, median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from channels import CHANNELS
 from service.audit import AUDIT
@@ -63,14 +63,14 @@ _TOLD: Final = msgspec.json.Decoder(_Told)
 
 @dataclass(slots=True)
 class Conversation:
-    """One conversation by its highest revision."""
+    """One conversation by its highest revision. Who it is of, where and when is told without its body."""
 
     channel: str
     borrower_id: str
     at: datetime
     revision: int
-    is_contact: bool
-    is_promise: bool
+    is_contact: bool = False
+    is_promise: bool = False
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ def rollout(
     for channel, at, found in _live(connection, tenant, counted_from):
         for of in [periods[channel]] if channel in periods else periods.values():
             _at(of, at).live_values += found
-    for one, days in _next_elsewhere(told.values()):
+    for one, days in next_elsewhere(told.values()):
         _at(periods[one.channel], one.at).days.append(days)
     return {"counted_from": counted_from, "channels": [_channel(c, of) for c, of in periods.items()]}
 
@@ -222,20 +222,21 @@ def _conversations(connection: Connection, tenant: str) -> tuple[dict[tuple[str,
         key, before = (row.channel, row.conversation_id), found.get((row.channel, row.conversation_id))
         if before is not None and before.revision >= row.revision:
             continue
-        body = _told(row.body)
-        promised = body.commitment is not None and body.commitment.status != "none"
-        spoke = any(turn.speaker == "borrower" for turn in body.turns or ())
-        contact = body.outcome in CONTACT or (body.outcome is None and (promised or spoke))
         owner = whose.get(row.borrower_id, row.borrower_id)
-        found[key] = Conversation(row.channel, owner, row.effective_at, row.revision, contact, contact and promised)
+        found[key] = Conversation(row.channel, owner, row.effective_at, row.revision, *went(row.body))
     return found, counted_from
 
 
-def _told(body: bytes) -> _Told:
+def went(body: bytes) -> tuple[bool, bool]:
+    """Whether a summary as it was posted tells of contact, and of contact with a promise. Raises `UnreadableEntry`."""
     try:
-        return _TOLD.decode(body)
+        told = _TOLD.decode(body)
     except msgspec.MsgspecError:
         raise UnreadableEntry("a summary in the journal is damaged") from None
+    promised = told.commitment is not None and told.commitment.status != "none"
+    spoke = any(turn.speaker == "borrower" for turn in told.turns or ())
+    contact = told.outcome in CONTACT or (told.outcome is None and (promised or spoke))
+    return contact, contact and promised
 
 
 def _redirected(connection: Connection, tenant: str) -> dict[str, str]:
@@ -245,12 +246,18 @@ def _redirected(connection: Connection, tenant: str) -> dict[str, str]:
 
 
 def _resumes(connection: Connection, tenant: str, since: datetime | None) -> dict[tuple[str, str], bool]:
-    """Of conversations that told of it: whether they began from a start that was granted."""
-    names = ("channel", "conversation_id", "mode", "source")
     its = [_RESUME.c.tenant == tenant, _RESUME.c.conversation_id.is_not(None)]
     if since is not None:
         its.append(_RESUME.c.at >= since - timedelta(days=1))
-    rows = connection.execute(select(*(_RESUME.c[name] for name in names)).where(*its))
+    return granted_starts(connection, *its)
+
+
+def granted_starts(connection: Connection, *of: ColumnElement[bool]) -> dict[tuple[str, str], bool]:
+    """Of conversations that told of it, by channel and id: whether they began from a start that was granted; of several
+    starts the last counts."""
+    names = ("channel", "conversation_id", "mode", "source")
+    wanted = select(*(_RESUME.c[name] for name in names)).where(*of).order_by(_RESUME.c.at, _RESUME.c.resume_id)
+    rows = connection.execute(wanted)
     return {(row.channel, row.conversation_id): row.mode == "enabled" and row.source != "cold_start" for row in rows}
 
 
@@ -282,8 +289,12 @@ def _live(connection: Connection, tenant: str, since: datetime | None) -> Iterab
         yield channel, row.at, int(found)
 
 
-def _next_elsewhere(told: Iterable[Conversation]) -> Iterable[tuple[Conversation, float]]:
-    of_each: dict[str, list[Conversation]] = defaultdict(list)
+C = TypeVar("C", bound=Conversation)
+
+
+def next_elsewhere(told: Iterable[C]) -> Iterable[tuple[C, float]]:
+    """Those after which the same borrower spoke on another channel, and in how many days."""
+    of_each: dict[str, list[C]] = defaultdict(list)
     for one in told:
         of_each[one.borrower_id].append(one)
     for own in of_each.values():

@@ -34,6 +34,18 @@ SHOWN: Final[Mapping[str, ColumnElement[bool] | None]] = {
 """Which bodies: all, those that told something new, nothing new, are not read yet, told of a message that waits for its event."""
 
 
+def unread_page(connection: Connection, tenant: str, limit: int, cursor: str | None) -> Page:
+    """Bodies of all hooks and of any day that are not read to their end, the oldest first: `id received_at tries channel vendor`.
+    Raises `BadCursor`."""
+    where = [_BODY.c.tenant == tenant, literal_column("NOT hook_body.is_done")]
+    if cursor is not None:
+        where.append(_BODY.c.id > place_in(cursor, int)[0])
+    shown = [_BODY.c[name] for name in ("id", "received_at", "tries", "channel", "vendor")]
+    wanted = select(*shown).where(*where).order_by(_BODY.c.id).limit(limit + 1)
+    items: list[dict[str, Any]] = [dict(row) for row in connection.execute(wanted).mappings()]
+    return page_of(items, limit, lambda body: (body["id"],))
+
+
 def bodies_page(
     connection: Connection, tenant: str, hook_id: str, which: str, since: datetime, limit: int, cursor: str | None
 ) -> Page:

@@ -223,7 +223,16 @@ class Filter:
     """Only those that were answered without the memory."""
     crossed: bool = False
     """Only those that went on from another channel."""
+    entered: bool = False
+    """Only those of which it is known where the conversation started."""
+    is_unnamed: bool = False
+    """Only those whose agent did not say which it was."""
+    granted: str | None = None
+    """The state that was granted, or would have been; `NO_STATE` for none."""
+    in_shadow: bool = False
+    """Only those that were computed and not handed out."""
     since: datetime | None = None
+    until: datetime | None = None
 
 
 def page(
@@ -250,8 +259,18 @@ def page(
         where.append(RESUME.c.degraded == true())
     if wanted.crossed:
         where.append(CROSSED)
+    if wanted.entered:
+        where.append(RESUME.c.entered_state.is_not(None))
+    if wanted.is_unnamed:
+        where.append(RESUME.c.agent.is_(None))
+    if wanted.granted is not None:
+        where.append(func.coalesce(RESUME.c.granted, literal_column(f"'{NO_STATE}'")) == wanted.granted)
+    if wanted.in_shadow:
+        where.append(_SHADOW)
     if wanted.since is not None:
         where.append(RESUME.c.at >= wanted.since)
+    if wanted.until is not None:
+        where.append(RESUME.c.at < wanted.until)
     if wanted.differs is not None:
         where.append(_DIFFERS if wanted.differs else and_(_SHADOW, not_(_DIFFERS)))
     if before is not None:

@@ -350,3 +350,18 @@ async def test_what_bears_another_key_or_stamp_than_ours_is_set_aside(tmp_path: 
 
 async def sent(service: Embedded, *entries: Entry) -> list[Outcome]:
     return await service.told(await service.log.append([pending(entry) for entry in entries]))
+
+
+async def test_what_is_not_merged_is_listed_of_one_tenant_and_goes_on_where_it_ended(tmp_path: Path) -> None:
+    async with opened(tmp_path, writing=False) as (service, broker, outbox):
+        intake = intake_of(service, broker, outbox)
+        for n in range(6):
+            await intake.make_durable([spooled(n, f"B-{n}"), Pending("other", f"B-{n}", f"o-{n}", b"{}")])
+        found: list[str] = []
+        place: tuple[int, int] | None = (-1, -1)
+        while place is not None:
+            told = await intake.waiting(TENANT, place, 2)
+            assert len(told.entries) <= 2
+            found += [entry.event_id for _, entry in told.entries]
+            place = told.looked_up_to
+        assert sorted(found) == [f"e-{n}" for n in range(6)]
