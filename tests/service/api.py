@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -111,6 +111,30 @@ class Api:
         return borrower, phone
 
 
+class _Lent:
+    """An application that is given to one `api` after the other: the framework works out each call anew in each application,
+    which takes longer than most tests. What is of a test, its parts, the application looks up at each request."""
+
+    def __init__(self) -> None:
+        self.app = application(self)  # type: ignore[arg-type]
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        self.app.state.parts.observe(method, route, status, seconds)
+
+
+_idle: list[_Lent] = []
+
+
+@contextlib.contextmanager
+def _lent(parts: Parts, *, fresh: bool) -> Iterator[httpx.ASGITransport]:
+    """The API over these parts, in nobody else's hands meanwhile."""
+    lent = _idle.pop() if _idle and not fresh else _Lent()
+    lent.app.state.parts = parts
+    yield httpx.ASGITransport(lent.app)
+    if not fresh:
+        _idle.append(lent)
+
+
 @contextlib.asynccontextmanager
 async def api(
     folder: Path,
@@ -118,9 +142,11 @@ async def api(
     *,
     model: str | None = None,
     where: Path | str | None = None,
+    fresh: bool = False,
     **policy: Any,
 ) -> AsyncIterator[Api]:
-    """Opened on a store of its own, or `where`, with a key of every scope. `model`: one that is there, and that nobody asks."""
+    """Opened on a store of its own, or `where`, with a key of every scope. `model`: one that is there, and that nobody asks.
+    `fresh`: with an application of its own, which nobody has asked yet."""
     async with embedded(where or folder / "memory.db", writing=False) as behind:
         writer = behind.write(
             saved=lambda saved: parts.proposals.saved(saved), counted=lambda batch: parts.deliveries.saved(batch)
@@ -139,8 +165,8 @@ async def api(
         )
         key, _ = await behind.database.write(lambda c: create(c, TENANT, SCOPES, behind.now))
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        transport = httpx.ASGITransport(application(parts))
-        async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
-            yield Api(parts, behind, client, transport)
+        with _lent(parts, fresh=fresh) as transport:
+            async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
+                yield Api(parts, behind, client, transport)
         await parts.proposals.close()
         await parts.resumes.flush()

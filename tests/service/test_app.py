@@ -15,7 +15,7 @@ def app_of(api: Api) -> App:
 
 
 async def test_a_call_with_a_fixed_path_needs_no_layer_of_the_framework(tmp_path: Path) -> None:
-    async with api(tmp_path) as one:
+    async with api(tmp_path, fresh=True) as one:
         app = app_of(one)
         assert (await one.resume("B-1"))["found"] is False
         assert app.middleware_stack is None, "it builds its layers when a request first enters it"
@@ -25,7 +25,7 @@ async def test_a_call_with_a_fixed_path_needs_no_layer_of_the_framework(tmp_path
 
 async def test_with_telemetry_every_call_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "borrower-memory")
-    async with api(tmp_path) as one:
+    async with api(tmp_path, fresh=True) as one:
         assert (await one.resume("B-1"))["found"] is False
         assert app_of(one).middleware_stack is not None
 
