@@ -114,6 +114,19 @@ def hidden_value(kind: str, value: str, secrets: Secrets) -> str:
     return hidden(f"{kind}:{value}", lambda text: secrets.keyed_hash(text, "words")).partition(":")[2]
 
 
+def is_hidden(value: str) -> bool:
+    """Whether it is the keyed hash that is left of an identifier."""
+    return value.startswith("~")
+
+
+def hidden_as(value: str, identifier: Identifier, secrets: Secrets) -> Identifier | None:
+    """The spelling of an identifier, in canonical form, whose keyed hash this is; None: it is another's."""
+    for spelt in aliases(identifier.kind, identifier.value):
+        if hidden_value(identifier.kind, spelt, secrets) == value:
+            return Identifier(kind=identifier.kind, value=spelt)
+    return None
+
+
 def known_as(names: Container[str], who: Called, secrets: Secrets) -> str | None:
     """The identifier that was named, as a record with these names (`kind:value`) has it; None when none was named."""
     if who.identifier is None or who.key in names:

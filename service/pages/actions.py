@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from starlette.responses import Response
 
-from service import audit
+from service import audit, naming
 from service.calls import checked
 from service.errors import FieldError, InvalidBody, NotFound, Problem
 from service.intake.receive import receive, retried
@@ -23,7 +23,8 @@ from service.pages.drawing import Page, mask, segment
 from service.pages.page import ACT, Visit, page, pages, seen_again
 from service.pages.reading import Seen
 from service.records import set_aside_item
-from statemachine.entries import EVENT_TYPES
+from statemachine.conclusions import KnownIdentifier
+from statemachine.entries import EVENT_TYPES, Identifier
 from statemachine.wire import HOLD_KINDS
 
 router = pages()
@@ -158,10 +159,16 @@ def _unlink_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
     if version != str(who.one.version):
         raise Moved
     one = known[int(place)]
+    itself = Asked(
+        "value",
+        "The identifier itself",
+        "Everything was forgotten of this borrower, so only its keyed hash is kept. Type it: if it is this one, it is unlinked.",
+    )
     return (
         hidden("n", place),
         hidden("v", version),
         hidden("", "", one.kind, mask(one.value, one.kind)),
+        *((itself,) if naming.is_hidden(one.value) else ()),
         Asked(
             "reason",
             "Reason",
@@ -176,7 +183,21 @@ def _unlink_fields(visit: Visit, who: Seen) -> Fields:
     one = who.one.state.identifiers[int(_given(visit, "n"))]
     if visit.form.get("reason") not in UNLINK_REASONS:
         raise InvalidBody([FieldError("reason", "not_in_enum")])
-    return {"identifier": {"kind": one.kind, "value": one.value}, "reason": visit.form["reason"]}
+    value = _value_behind(visit, one) if naming.is_hidden(one.value) else one.value
+    return {"identifier": {"kind": one.kind, "value": value}, "reason": visit.form["reason"]}
+
+
+def _value_behind(visit: Visit, one: KnownIdentifier) -> str:
+    """The identifier that the form gives, if the record's keyed hash is of it; raises `InvalidBody`."""
+    given = visit.form.get("value", "").strip()
+    if not given:
+        raise InvalidBody([FieldError("value", "missing")])
+    policy = visit.parts.policies.for_tenant(visit.tenant)
+    typed = naming.identified(Identifier(kind=one.kind, value=given), policy, "value")
+    found = naming.hidden_as(one.value, typed, visit.parts.secrets)
+    if found is None:
+        raise InvalidBody([FieldError("value", "unknown_identifier")])
+    return found.value
 
 
 class Moved(Problem):

@@ -182,6 +182,8 @@ def mask(value: str, kind: str = "phone") -> str:
     """An identifier of a person as the pages show it before it is asked for."""
     if kind == "email" and "@" in value:
         return f"{value[:1]}•••@{value.rpartition('@')[2]}"
+    if value.startswith("~"):
+        return f"forgotten, its hash ends in {value[-SHOWN_DIGITS:]}"
     shown = value[-SHOWN_DIGITS:] if len(value) > SHOWN_DIGITS + 3 else ""
     head = value[:3] if kind == "phone" and value.startswith("+") else ""
     return f"{head}••••••{shown}"

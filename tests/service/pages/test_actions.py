@@ -93,6 +93,31 @@ async def test_an_identifier_is_linked_and_unlinked_without_a_number_in_an_addre
         assert "moved on" in await browser.get(links[0], 409), "the page was made before this"
 
 
+async def test_an_identifier_that_is_only_kept_as_a_hash_is_unlinked_by_who_can_name_it(
+    staged: Api, enter: Enter
+) -> None:
+    """DESIGN 11: once everything is forgotten nobody is shown the number, and whoever was told it can still unlink it."""
+    number = {"kind": "phone", "value": "+919000000101"}
+    await staged.post("/v1/borrowers/B-101/forget", {"reason": "erasure", "everything": True})
+    async with enter() as browser:
+        page = await browser.get("/ops/borrowers/B-101")
+        assert "forgotten, its hash ends in" in page
+        (link,) = [
+            unescape(part.split('"')[0])
+            for part in page.split('href="')
+            if part.startswith("/ops/borrowers/B-101/do/unlink")
+        ]
+        assert "The identifier itself" in words_of(await browser.get(link))
+        for wrong, why in (("", "missing"), ("12", "invalid identifier"), ("+919000000102", "unknown identifier")):
+            told = await browser.send(link, 422, reason="number_changed", value=wrong)
+            assert f"value: {why}" in told
+        assert (await staged.post("/v1/borrowers/lookup", {"identifier": number}))["borrower_id"] == "B-101"
+        await browser.send(link, reason="number_changed", value="0 90000 00101")
+        assert "Nothing is linked." in words_of(await browser.get("/ops/borrowers/B-101"))
+        assert "00101" not in words_of(await browser.get("/ops/audit"))
+    assert (await staged.post("/v1/borrowers/lookup", {"identifier": number})).status == 404
+
+
 async def test_what_cannot_be_a_number_is_said_beside_the_form(staged: Api, enter: Enter) -> None:
     async with enter() as browser:
         assert "identifier: invalid identifier" in await browser.send(
