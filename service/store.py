@@ -5,9 +5,10 @@ It stands apart from `wiring`, which knows the API, the writer and Kafka, so tha
 
 from __future__ import annotations
 
-from service.database import Database, Store
+from service.database import Store
 from service.postgres import PostgresDatabase
 from service.settings import Settings
+from service.sqlite import SqliteDatabase
 
 
 async def open_store(settings: Settings, *, serving: bool = False, patient: bool = False) -> Store:
@@ -18,6 +19,6 @@ async def open_store(settings: Settings, *, serving: bool = False, patient: bool
     """
     path, dsn = settings.database.sqlite_path, settings.database.postgres_dsn
     if path is not None:
-        return await Database.open(path, serving=serving)
+        return await SqliteDatabase.open(path, serving=serving)
     assert dsn is not None, "a database is one or the other"
     return await PostgresDatabase.open(dsn, serving=serving, patient=patient)

@@ -16,12 +16,12 @@ import msgspec
 from service.clock import utc_now
 from service.commands.starting import configured, in_database, log_to_stderr
 from service.database import Store
-from service.database import migrate as migrate_sqlite
 from service.keys import listed
 from service.policy import Policies
 from service.postgres import migrate as migrate_postgres
 from service.secrets import Secrets
 from service.settings import Settings
+from service.sqlite.schema import migrate as migrate_sqlite
 from service.store import open_store
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """How Alembic reaches the database: through the connection it is handed, in the transaction that is open on it.
 
-`database.migrate` opens that transaction so that two processes that start at once do not migrate at once. From Alembic's own
+The stores open that transaction so that two processes that start at once do not migrate at once. From Alembic's own
 command line (`alembic -c service/migrations/alembic.ini -x url=sqlite:///FILE ...`) the URL is given; that is for making
 a new revision, never for running a service.
 """

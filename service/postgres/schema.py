@@ -11,12 +11,8 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, text
 
-from service.database import (
-    DamagedDatabase,
-    NotMigrated,
-    alembic_config,
-    newest_revision,
-)
+from service.database import DamagedDatabase, NotMigrated
+from service.migrations import alembic_config, newest_revision
 from service.postgres.commits import committed, undone
 from service.postgres.engine import ANY, CONNECT_SECONDS, engine_of, unreachable
 from service.postgres.lines import Line

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from service.database import Database
 from service.policy import Policy
 from service.secrets import Secrets
+from service.sqlite import SqliteDatabase
 from tests.benchmarks import people, race
 from tests.benchmarks.race import Side
 from tests.together.service import Service
@@ -58,7 +58,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 async def store(path: Path) -> None:
     policy = Policy(contact_hours=("00:00", "24:00"))  # as the service's own, so that gists hold
     copies = people.Copies(Secrets([base64.urlsafe_b64decode(SECRET)]), policy, NOW)
-    database = await Database.open(path)
+    database = await SqliteDatabase.open(path)
     try:
         for start in range(0, BORROWERS, SEED_BATCH):
             numbers = range(start, min(BORROWERS, start + SEED_BATCH))

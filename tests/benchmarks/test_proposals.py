@@ -19,9 +19,9 @@ from sqlalchemy import Connection, insert, select
 
 from channels import CHANNELS
 from service import records
-from service.database import Database
 from service.proposer.prompts import hash_of
 from service.proposer.rows import PROPOSAL
+from service.sqlite import SqliteDatabase
 from tests.benchmarks import people, race
 from tests.benchmarks.race import Side
 from tests.benchmarks.test_http import BORROWERS, CONNECTIONS, NOW, ROUNDS, SECONDS, SECRET, store
@@ -82,7 +82,7 @@ async def propose(path: Path) -> None:
         for start in range(0, len(rows), ADDED_AT_ONCE):
             connection.execute(insert(PROPOSAL), rows[start : start + ADDED_AT_ONCE])
 
-    database = await Database.open(path)
+    database = await SqliteDatabase.open(path)
     try:
         await database.write(add)
     finally:

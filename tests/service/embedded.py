@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from service import records
-from service.database import Database, Store, migrate
+from service.database import Store
 from service.intake import envelope
 from service.intake.log import InternalLog, Pending, Position
 from service.intake.stamping import Found, stamps_of
@@ -27,6 +27,8 @@ from service.policy import Policies
 from service.postgres import PostgresDatabase
 from service.records import BORROWER, JOURNAL
 from service.secrets import Secrets
+from service.sqlite import SqliteDatabase
+from service.sqlite.schema import migrate
 from service.writer import Outcome, Outcomes, Writer
 from statemachine.entries import EVENT_TYPES, Event, Identifier, Summary
 from statemachine.record import Record
@@ -223,7 +225,7 @@ async def open_store(where: Path | str, *, serving: bool = False) -> Store:
     if not _made(where):
         await migrate(where)
         _keep_migrated(where)
-    return await Database.open(where, serving=serving)
+    return await SqliteDatabase.open(where, serving=serving)
 
 
 @contextlib.asynccontextmanager

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from service import database as module
 from service import prepared
-from service.database import DamagedDatabase, Database, DatabaseUnavailable, InUse, Store
+from service import sqlite as module
+from service.database import DamagedDatabase, DatabaseUnavailable, InUse, Job, Store
 from service.prepared import MANY, MOST, OfList, Prepared
+from service.sqlite import SqliteDatabase, connections
 from service.tables import Audit, IntakeHead, Permit, SetAside, table_of
 from tests.service.conftest import Where
 from tests.service.embedded import open_store
@@ -30,7 +31,7 @@ HEADS = table_of(IntakeHead)
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
-def add(number: int) -> module.Job[int]:
+def add(number: int) -> Job[int]:
     def job(connection: Connection) -> int:
         connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="log"))
         return number
@@ -43,9 +44,9 @@ def numbers(connection: Connection) -> list[int]:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     """SQLite's."""
-    opened = await Database.open(tmp_path / "test.db")
+    opened = await SqliteDatabase.open(tmp_path / "test.db")
     yield opened
     await opened.close()
 
@@ -62,11 +63,11 @@ def files(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
-def log_bytes(database: Database) -> int:
+def log_bytes(database: SqliteDatabase) -> int:
     return os.path.getsize(f"{database.path}-wal")
 
 
-def stored(database: Database) -> list[int]:
+def stored(database: SqliteDatabase) -> list[int]:
     """As another process sees it."""
     with sqlite3.connect(database.path) as own:
         return [row[0] for row in own.execute("SELECT partition FROM intake_head ORDER BY 1")]
@@ -104,7 +105,7 @@ async def test_of_what_is_asked_for_at_once_only_what_fails_is_undone(store: Sto
 
 
 async def test_a_reader_sees_no_half_of_a_job(store: Store) -> None:
-    def ten(start: int) -> module.Job[None]:
+    def ten(start: int) -> Job[None]:
         return lambda connection: [add(n)(connection) for n in range(start, start + 10)] and None
 
     writing = [asyncio.ensure_future(store.write(ten(start))) for start in range(0, 50, 10)]
@@ -181,7 +182,7 @@ async def test_more_may_be_asked_for_at_once_than_there_are_connections(store: S
 
 
 async def test_what_is_asked_for_together_is_committed_together(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "GROUP_LIMIT_SECONDS", 60)
     seen: list[list[int]] = []
@@ -195,7 +196,7 @@ async def test_what_is_asked_for_together_is_committed_together(
     assert stored(database) == list(range(20))
 
 
-async def test_a_reader_sees_no_half_of_a_group(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reader_sees_no_half_of_a_group(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GROUP_LIMIT_SECONDS", 60)
     writing = [asyncio.ensure_future(database.write(add(n))) for n in range(10)]
     sizes = {len(await database.read(numbers))}
@@ -206,7 +207,9 @@ async def test_a_reader_sees_no_half_of_a_group(database: Database, monkeypatch:
     assert sizes == {0, 10}
 
 
-async def test_reads_of_one_turn_see_one_moment_and_those_of_the_next_what_was_committed(database: Database) -> None:
+async def test_reads_of_one_turn_see_one_moment_and_those_of_the_next_what_was_committed(
+    database: SqliteDatabase,
+) -> None:
     assert await database.read(numbers) == []
     with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as other_process:
         other_process.execute("INSERT INTO intake_head (partition, next_offset, identity) VALUES (1, 0, 'log')")
@@ -215,7 +218,7 @@ async def test_reads_of_one_turn_see_one_moment_and_those_of_the_next_what_was_c
     assert await database.read(numbers) == [1]
 
 
-async def test_whoever_is_told_that_it_is_stored_reads_it(database: Database) -> None:
+async def test_whoever_is_told_that_it_is_stored_reads_it(database: SqliteDatabase) -> None:
     ended = False
 
     async def read_on() -> None:
@@ -231,7 +234,7 @@ async def test_whoever_is_told_that_it_is_stored_reads_it(database: Database) ->
     await reading
 
 
-async def test_a_read_that_fails_leaves_the_next_ones_their_snapshot(database: Database) -> None:
+async def test_a_read_that_fails_leaves_the_next_ones_their_snapshot(database: SqliteDatabase) -> None:
     for _ in range(2):
         with pytest.raises(OperationalError):
             await database.read(lambda connection: connection.exec_driver_sql("SELECT nothing FROM nowhere"))
@@ -241,7 +244,7 @@ async def test_a_read_that_fails_leaves_the_next_ones_their_snapshot(database: D
 
 
 async def test_a_file_that_is_let_go_is_one_file(tmp_path: Path) -> None:
-    database = await Database.open(tmp_path / "test.db")
+    database = await SqliteDatabase.open(tmp_path / "test.db")
     await database.write(add(1))
     await database.close()
     assert files(tmp_path) == ["test.db"], "the write-ahead log is in the file"
@@ -250,7 +253,7 @@ async def test_a_file_that_is_let_go_is_one_file(tmp_path: Path) -> None:
 # -- the world fails ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_foreign_lock_is_waited_for_while_reads_go_on(database: Database) -> None:
+async def test_a_foreign_lock_is_waited_for_while_reads_go_on(database: SqliteDatabase) -> None:
     other = sqlite3.connect(database.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     writing = asyncio.ensure_future(database.write(add(1)))
@@ -263,8 +266,10 @@ async def test_a_foreign_lock_is_waited_for_while_reads_go_on(database: Database
     other.close()
 
 
-async def test_a_foreign_lock_that_stays_is_told_as_such(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUSY_LIMIT_SECONDS", 0.05)
+async def test_a_foreign_lock_that_stays_is_told_as_such(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_LIMIT_SECONDS", 0.05)
     other = sqlite3.connect(database.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     answers = await asyncio.gather(*(database.write(add(n)) for n in range(3)), return_exceptions=True)
@@ -274,8 +279,8 @@ async def test_a_foreign_lock_that_stays_is_told_as_such(database: Database, mon
     assert await database.write(add(1)) == 1, "it goes on afterwards"
 
 
-async def test_on_a_full_disk_what_was_answered_is_there_and_nothing_else(database: Database) -> None:
-    def fills(number: int) -> module.Job[int]:
+async def test_on_a_full_disk_what_was_answered_is_there_and_nothing_else(database: SqliteDatabase) -> None:
+    def fills(number: int) -> Job[int]:
         def job(connection: Connection) -> int:
             connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="x" * 100_000))
             return number
@@ -290,7 +295,7 @@ async def test_on_a_full_disk_what_was_answered_is_there_and_nothing_else(databa
     assert await database.write(fills(50)) == 50
 
 
-async def test_a_busy_loop_does_not_starve_the_commits(database: Database) -> None:
+async def test_a_busy_loop_does_not_starve_the_commits(database: SqliteDatabase) -> None:
     """With Python's usual switch interval a commit waits for more than a hundred turns of such a loop."""
     turns, stop = 0, False
 
@@ -311,7 +316,7 @@ async def test_a_busy_loop_does_not_starve_the_commits(database: Database) -> No
     assert turns < 40 * 60
 
 
-async def test_the_write_ahead_log_is_used_again_from_its_beginning(database: Database) -> None:
+async def test_the_write_ahead_log_is_used_again_from_its_beginning(database: SqliteDatabase) -> None:
     def grow(connection: Connection) -> None:
         connection.execute(insert(HEADS).values(partition=next(count), next_offset=0, identity="x" * 50_000))
 
@@ -328,15 +333,15 @@ async def test_the_write_ahead_log_is_used_again_from_its_beginning(database: Da
 
 async def test_a_second_serve_is_refused_and_a_command_is_not(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
-    first = await Database.open(path, serving=True)
+    first = await SqliteDatabase.open(path, serving=True)
     with pytest.raises(InUse, match=f"in use by process {os.getpid()}"):
-        await Database.open(path, serving=True)
-    command = await Database.open(path)
+        await SqliteDatabase.open(path, serving=True)
+    command = await SqliteDatabase.open(path)
     assert await command.write(add(1)) == 1
     await command.close()
     assert await first.read(numbers) == [1]
     await first.close()
-    again = await Database.open(path, serving=True)
+    again = await SqliteDatabase.open(path, serving=True)
     await again.close()
 
 
@@ -344,9 +349,9 @@ async def test_a_process_that_was_killed_holds_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
     holds = (
         "import asyncio, pathlib, sys\n"
-        "from service.database import Database\n"
+        "from service.sqlite import SqliteDatabase\n"
         "async def main():\n"
-        "    await Database.open(pathlib.Path(sys.argv[1]), serving=True)\n"
+        "    await SqliteDatabase.open(pathlib.Path(sys.argv[1]), serving=True)\n"
         "    print('held', flush=True)\n"
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
@@ -357,15 +362,15 @@ async def test_a_process_that_was_killed_holds_no_lock(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert await process.stdout.readline() == b"held\n"
     with pytest.raises(InUse, match=f"process {process.pid}"):
-        await Database.open(path, serving=True)
+        await SqliteDatabase.open(path, serving=True)
     process.kill()
     await process.wait()
-    database = await Database.open(path, serving=True)
+    database = await SqliteDatabase.open(path, serving=True)
     await database.close()
 
 
 async def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
-    database = await Database.open(tmp_path / "deep" / "test.db", serving=True)
+    database = await SqliteDatabase.open(tmp_path / "deep" / "test.db", serving=True)
     await database.write(add(1))
     assert {p.stat().st_mode & 0o077 for p in (tmp_path / "deep").iterdir()} == {0}
     await database.close()
@@ -377,12 +382,12 @@ async def test_a_damaged_file_is_named_at_the_start(tmp_path: Path, spoil: str) 
     if spoil == "no database at all":
         path.write_bytes(b"a letter, and a long one, that somebody put there" * 100)
     else:
-        await (await Database.open(path)).close()
+        await (await SqliteDatabase.open(path)).close()
         whole = bytearray(path.read_bytes())
         whole[len(whole) // 2 : len(whole) // 2 + 20_000] = b"\xff" * 20_000
         path.write_bytes(whole)
     with pytest.raises(DamagedDatabase):
-        await Database.open(path, serving=True)
+        await SqliteDatabase.open(path, serving=True)
 
 
 # -- statements built once ---------------------------------------------------------------------------------------------

@@ -23,15 +23,14 @@ from sqlalchemy import Column, Connection, MetaData, Table, create_engine, delet
 from service import postgres
 from service.database import (
     DamagedDatabase,
-    Database,
     DatabaseUnavailable,
     NotMigrated,
-    alembic_config,
-    migrate,
-    newest_revision,
 )
+from service.migrations import alembic_config, newest_revision
 from service.postgres import PostgresDatabase
 from service.postgres.engine import engine_of
+from service.sqlite import SqliteDatabase
+from service.sqlite.schema import migrate
 from service.tables import METADATA, IntakeHead, table_of
 from tests.service.conftest import Databases
 
@@ -222,14 +221,14 @@ async def test_tables_of_a_later_version_are_refused(empty: Empty) -> None:
     with pytest.raises(DamagedDatabase, match="another version"):
         await migrated(empty)
     with pytest.raises(DamagedDatabase, match="another version"):
-        await (Database.open(empty) if isinstance(empty, Path) else PostgresDatabase.open(empty))
+        await (SqliteDatabase.open(empty) if isinstance(empty, Path) else PostgresDatabase.open(empty))
 
 
 # -- SQLite migrates itself --------------------------------------------------------------------------------------------
 
 
 async def test_several_that_open_a_file_at_once_migrate_it_once(tmp_path: Path) -> None:
-    opened = await asyncio.gather(*(Database.open(tmp_path / "test.db") for _ in range(4)))
+    opened = await asyncio.gather(*(SqliteDatabase.open(tmp_path / "test.db") for _ in range(4)))
     await asyncio.gather(*(database.close() for database in opened))
     assert await with_connection(tmp_path / "test.db", tables) == set(METADATA.tables)
 
@@ -242,7 +241,7 @@ async def test_a_file_of_an_earlier_version_is_brought_up_with_what_is_in_it(tmp
         own.execute(
             "INSERT INTO set_aside VALUES (1, 'acme', 'invalid', '', 'event', NULL, NULL, 'e', 'h', 'now', 1, 'open', '')"
         )
-    await (await Database.open(path)).close()
+    await (await SqliteDatabase.open(path)).close()
     assert await with_connection(path, tables) == set(METADATA.tables)
     assert await with_connection(path, lambda c: c.exec_driver_sql("SELECT id, event_id FROM set_aside").all()) == [
         (1, "e")

@@ -13,12 +13,12 @@ from sqlalchemy import create_engine, event
 
 from service import keys
 from service.chats import rows as chats
-from service.database import migrate
 from service.hooks import bodies
 from service.intake import table_log
 from service.prepared import OfList, Prepared
 from service.records import aside, beside, borrower, journal, operations, saving
 from service.resuming import resumes
+from service.sqlite.schema import migrate
 from service.writer import fence
 
 MODULES = (keys, chats, aside, beside, borrower, journal, operations, saving, resumes, table_log, fence)

@@ -16,10 +16,9 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 
-from service import database as database_module
 from service import keys, postgres, prepared, records, settings
 from service.app import application
-from service.database import DatabaseUnavailable, InUse, OutcomeUnknown, Store
+from service.database import DatabaseUnavailable, InUse, Job, OutcomeUnknown, Store
 from service.intake import table_log
 from service.intake.durable import TableIntake
 from service.intake.log import Position
@@ -59,7 +58,7 @@ pytestmark = pytest.mark.process
 HEADS, PERMIT = table_of(IntakeHead), table_of(Permit)
 
 
-def add(number: int) -> database_module.Job[int]:
+def add(number: int) -> Job[int]:
     def job(connection: Connection) -> int:
         connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="log"))
         return number
@@ -385,7 +384,7 @@ async def test_of_two_in_each_others_way_both_go_through(store: Store, other: St
     await store.write(lambda c: [add(n)(c) for n in (1, 2)])
     meet, runs = _meeting(2), []
 
-    def both(order: tuple[int, int]) -> database_module.Job[None]:
+    def both(order: tuple[int, int]) -> Job[None]:
         def job(connection: Connection) -> None:
             runs.append(order)
             for place, number in enumerate(order):

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from service import records
-from service.database import Database, InUse
+from service.database import InUse
 from service.intake import envelope
 from service.rebuild import CannotRebuild, Rebuilt, rebuild
 from service.records import BORROWER, JOURNAL
 from service.resuming import gists
+from service.sqlite import SqliteDatabase
 from statemachine.stamps import Entry
 from tests.service.conftest import Where
 from tests.service.embedded import (
@@ -135,7 +136,7 @@ def test_of_any_stream_the_rebuild_is_what_the_writer_made(
 
 async def test_nobody_may_serve_an_sqlite_file_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
-    serving = await Database.open(path, serving=True)
+    serving = await SqliteDatabase.open(path, serving=True)
     with pytest.raises(InUse, match="rebuild only while it is stopped"):
         await rebuilt(path)
     await serving.close()

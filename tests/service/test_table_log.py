@@ -14,11 +14,11 @@ import pytest
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import DataError
 
-from service import database as database_module
 from service.database import Store
 from service.intake import table_log as table_log_module
 from service.intake.log import IntakeLog, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.table_log import TableLog
+from service.sqlite import connections
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 from tests.limits import PATIENCE_SECONDS
 from tests.service.conftest import Where
@@ -213,7 +213,7 @@ async def test_an_append_is_durable_when_it_is_answered(where: Where) -> None:
 
 
 async def test_a_locked_database_is_a_log_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "BUSY_LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr(connections, "BUSY_LIMIT_SECONDS", 0.05)
     async with table(tmp_path / "test.db") as (_, log):
         other = sqlite3.connect(tmp_path / "test.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select, update
 
-from service import database as database_module
 from service import records, writer
 from service.database import DatabaseUnavailable
 from service.intake import envelope
 from service.intake.log import Logged, Pending, Position
 from service.intake.table_log import TableLog
 from service.records import BORROWER, JOURNAL, REPEAT, SET_ASIDE
+from service.sqlite import connections
 from service.tables import Intake, IntakeHead, WriterPartition, table_of
 from service.writer import Fence, FenceLost, InvariantBroken, Outcome, Outcomes, take_fence
 from service.writer.invariants import check_kept, check_rungs
@@ -488,7 +488,7 @@ async def test_a_commit_that_failed_is_looked_up_and_done_again(tmp_path: Path) 
 
 
 async def test_a_locked_database_stops_nothing_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "BUSY_LIMIT_SECONDS", 0.02)
+    monkeypatch.setattr(connections, "BUSY_LIMIT_SECONDS", 0.02)
     async with embedded(tmp_path / "test.db", writing=False) as service:
         positions = await service.append(promise(borrower_id="B-1"))
         other = sqlite3.connect(tmp_path / "test.db", isolation_level=None)

@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 import httpx
 import pytest
 
-from service.database import Database
 from service.keys import create
+from service.sqlite import SqliteDatabase
 from tests.together.service import ALL_SCOPES, ALWAYS, Service, ago, running
 
 Json = dict[str, Any]
@@ -220,7 +220,7 @@ def new_key(service: Service, tenant: str, scopes: str = ALL_SCOPES) -> str:
     """A key made beside the running service; the command that does so is tried in a test of its own."""
 
     async def make() -> str:
-        database = await Database.open(service.folder / "memory.db")
+        database = await SqliteDatabase.open(service.folder / "memory.db")
         try:
             wanted = scopes.split(",")
             return (await database.write(lambda conn: create(conn, tenant, wanted, datetime.now(UTC))))[0]

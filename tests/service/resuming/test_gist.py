@@ -9,13 +9,13 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.database import Database
 from service.keeper import Keeper
 from service.policy import Policy
 from service.rebuild import rebuild
 from service.resuming import gists
 from service.resuming.gist import Gist, basis_of, from_bytes, gist_of
 from service.resuming.gists import Gists, Glimpse
+from service.sqlite import SqliteDatabase
 from statemachine.merge import merge
 from statemachine.state import BorrowerState, derive
 from tests.examples import often
@@ -113,7 +113,7 @@ async def test_a_rebuild_leaves_none(tmp_path: Path) -> None:
         e.write(saved=keeper.saved)
         await e.post_to("B-1", promise())
         await keeper.flush()
-    database = await Database.open(tmp_path / "memory.db", serving=True)
+    database = await SqliteDatabase.open(tmp_path / "memory.db", serving=True)
     await rebuild(database, SECRETS, POLICIES, lambda: hours(24), lambda done, total: None)
     await database.close()
     async with embedded(tmp_path / "memory.db", writing=False) as e:
