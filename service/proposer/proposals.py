@@ -68,6 +68,7 @@ class Proposals:
         """By readers who do not, in the order of their reading."""
         self._noted: dict[Key, tuple[int, datetime]] = {}
         self._noting: asyncio.Task[None] | None = None
+        self._flushing = asyncio.Lock()
         self._hurry = asyncio.Event()
         """Set when somebody waits for what is to be noted."""
         self._waiting: dict[asyncio.Future[None], tuple[Key, int, datetime]] = {}
@@ -216,6 +217,10 @@ class Proposals:
     async def flush(self, reads: int = READS_WAITING_LIMIT) -> None:
         """Notes what is wanted, of reads so many, the newest. What the database cannot take now is not noted: the next read asks
         again."""
+        async with self._flushing:  # what is on its way is noted too when this ends
+            await self._flush(reads)
+
+    async def _flush(self, reads: int) -> None:
         changed, self._changed = self._changed, {}
         wanted, self._wanted = self._wanted, {}
         for _ in range(min(reads, len(self._read))):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
 from service.models.asking import Message, ModelFailed
-from service.models.endpoint import Endpoint
+from service.models.endpoint import ANSWER_BYTES, Endpoint
 from service.models.guarded import Guarded
 from service.written import written
 from statemachine.volatility import Writer
@@ -66,24 +67,64 @@ async def test_an_endpoint_that_is_not_there_is_unavailable() -> None:
     await nobody.close()
 
 
-@pytest.mark.parametrize(
-    "raw", [b"not json", b"{}", b'{"choices": []}', b'{"choices": [{"message": {"content": 5}}]}', b"null", b'"text"']
-)
-async def test_what_is_no_answer_of_its_form_is_unreadable(raw: bytes) -> None:
+@contextlib.asynccontextmanager
+async def answering(raw: bytes, status: str = "200 OK", length: int | None = None) -> AsyncIterator[Endpoint]:
+    """One that answers these bytes to everything; `length` where it tells of another than they have."""
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ")
-        writer.write(str(len(raw)).encode() + b"\r\n\r\n" + raw)
-        await writer.drain()
+        with contextlib.suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            size = len(raw) if length is None else length
+            writer.write(f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n".encode())
+            writer.write(raw)
+            await writer.drain()
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
         port = listening.sockets[0].getsockname()[1]
         endpoint = Endpoint(f"http://127.0.0.1:{port}/v1", "scripted", None)
-        with pytest.raises(ModelFailed) as failed:
-            await endpoint.complete(ASKED, seconds=5, tokens=10)
-        assert failed.value.reason == "unreadable"
+        yield endpoint
         await endpoint.close()
+
+
+async def failed(endpoint: Endpoint) -> str:
+    with pytest.raises(ModelFailed) as why:
+        await endpoint.complete(ASKED, seconds=5, tokens=10)
+    return why.value.reason
+
+
+def said(content: object, *others: object) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": one}} for one in (content, *others)]}).encode()
+
+
+NO_ANSWER = {
+    "no JSON": b"not json", "no choices": b"{}", "none of them": b'{"choices": []}', "a number": said(5), "null": b"null",
+    "nothing": b"", "a text": b'"text"', "no content": said(None), "parts": said([{"type": "text", "text": "yes"}]),
+    "no message": b'{"choices": [{"message": null}]}', "no UTF-8": b'{"choices": [{"message": {"content": "\xff"}}]}',
+    "deep": b"[" * 100_000, "long": said("x" * (ANSWER_BYTES + 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", NO_ANSWER.values(), ids=NO_ANSWER.keys())
+async def test_what_is_no_answer_of_its_form_is_unreadable(raw: bytes) -> None:
+    async with answering(raw) as endpoint:
+        assert await failed(endpoint) == "unreadable"
+
+
+async def test_only_the_first_choice_is_read() -> None:
+    async with answering(said("yes", 7)) as endpoint:
+        assert await endpoint.complete(ASKED, seconds=5, tokens=10) == "yes"
+
+
+async def test_an_answer_that_breaks_off_is_unavailable() -> None:
+    async with answering(said("yes")[:20], length=500) as endpoint:
+        assert await failed(endpoint) == "unavailable"
+
+
+@pytest.mark.parametrize("status", ["429 Busy", "500 Broken"])
+async def test_of_a_refusal_the_body_is_not_read(status: str) -> None:
+    async with answering(b"x", status, length=1 << 40) as endpoint:
+        assert await failed(endpoint) == "unavailable"
 
 
 # -- within limits -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -220,6 +221,25 @@ def test_another_model_is_another_question() -> None:
 
 
 # -- only what is current ------------------------------------------------------------------------------------------------------
+
+
+async def test_once_flushed_what_was_on_its_way_already_is_noted_too(
+    service: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want_changed = rows.want_changed
+
+    def slowly(*given: Any) -> None:
+        time.sleep(0.05)
+        want_changed(*given)
+
+    monkeypatch.setattr(proposals, "NOTE_SECONDS", 60.0)
+    monkeypatch.setattr(rows, "want_changed", slowly)
+    await promised(service)
+    first = asyncio.create_task(service.parts.proposals.flush())
+    await asyncio.sleep(0)  # it has taken what changed
+    await service.parts.proposals.flush()
+    assert len(await wanted(service)) == len(CHANNELS)
+    await first
 
 
 async def test_after_another_merge_the_old_proposal_is_gone_and_not_used(service: Api) -> None:
