@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, and_, insert, or_, select
 from starlette.responses import Response
 
 from service import records
 from service.calls import Call, answered, call, routes
 from service.errors import PermitRefused, UnknownBorrower
 from service.permits import ACTIONS, EVENT_OF, Asking, Permit, Refused, new_refusal, standing_refusal
+from service.records.journal import sources_of
 from service.routes.borrowers import cycle_of, path_id, readable
 from service.tables import Permit as PermitRow
 from service.tables import table_of
@@ -133,21 +135,31 @@ def _live(conn: Connection, tenant: str, asking: Asking, borrower_id: str) -> Pe
     """The permit of this cycle, attempt and action that has neither expired nor been settled by an event since.
 
     An event of another cycle or attempt settles nothing here, whatever loan it names: where it stands, the state says.
+    A permit that was given while they were provisional, of no cycle yet, is theirs since the number was linked.
     """
     cycle = asking.cycle
-    where = (
-        PERMIT.c.tenant == tenant,
+    before = [id_ for id_, _ in sources_of(conn, tenant, borrower_id) if id_ != borrower_id]
+    of_cycle = and_(
         PERMIT.c.borrower_id == borrower_id,
         PERMIT.c.loan_id.is_not_distinct_from(cycle.loan_id),
         PERMIT.c.cycle_id.is_not_distinct_from(cycle.cycle_id),
         PERMIT.c.attempt == cycle.attempt,
+    )
+    of_no_cycle_yet = and_(
+        PERMIT.c.borrower_id.in_(before),
+        PERMIT.c.cycle_id.is_(None),
+        or_(PERMIT.c.loan_id.is_(None), PERMIT.c.loan_id.is_not_distinct_from(cycle.loan_id)),
+    )
+    where = (
+        PERMIT.c.tenant == tenant,
+        or_(of_cycle, of_no_cycle_yet) if before else of_cycle,
         PERMIT.c.action == asking.action,
         PERMIT.c.expires_at > asking.now,
     )
     fields = [PERMIT.c[name] for name in Permit.__dataclass_fields__]
     of_attempt = frozenset(cycle.reports)
     for row in conn.execute(select(*fields).where(*where).order_by(PERMIT.c.granted_at.desc())):
-        permit = Permit(*row)
+        permit = replace(Permit(*row), borrower_id=borrower_id)
         arrived = records.events_since(conn, tenant, borrower_id, EVENT_OF[permit.action], permit.granted_at)
         if of_attempt.isdisjoint(arrived):
             return permit

@@ -43,6 +43,21 @@ async def message(service: Api, borrower: str, outcome: str, type_: str = "remin
     assert (await service.event(type_, borrower, hours=0, **told | own)).status == 200
 
 
+async def test_a_permit_given_under_a_number_binds_whoever_it_turns_out_to_be(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        number, borrower = service.phone(), service.name("B")
+        provisional = str((await service.told(identifier=number))["borrower_id"])
+        first = await ask(service, provisional, "run-1")
+        assert (first.status, first["borrower_id"]) == (201, provisional)
+        await service.event("identifier.linked", borrower, hours=48, identifier=number)
+        assert reason(await ask(service, borrower, "run-2")) == "held_by_other"
+        again = await ask(service, provisional, "run-1")
+        assert (again.status, again["permit_id"], again["borrower_id"]) == (200, first["permit_id"], borrower)
+        assert (await ask(service, borrower, "run-2", action="payment_link")).status == 201
+        await message(service, borrower, "failed")
+        assert (await ask(service, borrower, "run-2")).status == 201
+
+
 async def test_a_permit_is_given_once_and_again_to_its_holder(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         borrower = await somebody(service)
