@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
@@ -20,15 +21,25 @@ WORLD: Final = (sqlite3.Error, SQLAlchemyError, OSError)
 """Among these are the failures that are the world's and not the job's."""
 
 
+_path: ContextVar[Path] = ContextVar("path")
+"""Of the file that is being opened."""
+
+
+def _opened() -> sqlite3.Connection:
+    return sqlite3.connect(_path.get(), isolation_level=None, check_same_thread=False, timeout=0, cached_statements=512)
+
+
+# One for all files and connections: an engine keeps what it has compiled, and each statement is compiled once in a process.
+_ENGINE: Final = create_engine("sqlite://", creator=_opened, poolclass=NullPool, hide_parameters=True)
+
+
 def connected(path: Path, *, read_only: bool = False, wait: bool = False) -> Connection:
     """A connection whose transactions are ours to open and end: SQLAlchemy sends neither BEGIN nor COMMIT."""
-    engine = create_engine(
-        f"sqlite:///{path}",
-        poolclass=NullPool,
-        hide_parameters=True,
-        connect_args={"isolation_level": None, "check_same_thread": False, "timeout": 0, "cached_statements": 512},
-    )
-    connection = engine.connect()
+    opening = _path.set(path)
+    try:
+        connection = _ENGINE.connect()
+    finally:
+        _path.reset(opening)
     driver = driver_of(connection)
     try:
         driver.execute(f"PRAGMA busy_timeout = {BUSY_LIMIT_SECONDS * 1000 if wait or read_only else 0:.0f}")
@@ -61,9 +72,8 @@ def begin_when_free(driver: sqlite3.Connection) -> None:
 
 
 def let_go(connection: Connection) -> None:
-    """Closes it, and what its engine holds. What SQLAlchemy takes for its transaction was never one."""
+    """Closes it. What SQLAlchemy takes for its transaction was never one."""
     connection.close()
-    connection.engine.dispose()
 
 
 def translated(error: BaseException) -> BaseException:
