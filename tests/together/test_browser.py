@@ -6,8 +6,6 @@ With `SCREENSHOTS_TO` set to a folder, every page is pictured there in light and
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -21,8 +19,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.service.pages.stage import Body, Stage
-from tests.together.service import ALL_SCOPES, Service, running
+from tests.together.room import lived_in
+from tests.together.service import Service
 
 pytestmark = pytest.mark.process
 
@@ -43,7 +41,10 @@ PLACES = {
     "shadow": "/ops/shadow",
     "rollout": "/ops/rollout",
     "corrections": "/ops/corrections",
+    "rollout-cases": "/ops/rollout/cases?channel=voice&period=0&measure=connected",
     "hooks": "/ops/hooks",
+    "not-merged": "/ops/system/waiting",
+    "answers": "/ops/system/answers",
     "system": "/ops/system",
     "audit": "/ops/audit",
     "asking": "/ops/borrowers/B-103/do/lift-hold?kind=dispute",
@@ -87,25 +88,10 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
         if os.environ.get("CI"):
             pytest.fail("there is no Chromium on this machine, and CI installs it")
         pytest.skip("there is no Chromium on this machine (its package is called chromium)")
-    with running(tmp_path_factory.mktemp("room")) as service:
-        made = service.command("keys", "create", "--tenant", "acme", "--scopes", ALL_SCOPES, "--name", "asha")
-        key = json.loads(made.stdout)["key"]
-        asyncio.run(_played(service, key))
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            yield Room(service, browser, key)
-            browser.close()
-
-
-async def _played(service: Service, key: str) -> None:
-    headers = {"Authorization": f"Bearer {key}"}
-    async with httpx.AsyncClient(base_url=service.url, headers=headers, timeout=60) as client:
-
-        async def post(path: str, body: Body) -> Body:
-            answered: Body = (await client.post(path, json=body)).json()
-            return answered
-
-        await Stage(post, datetime.now(UTC)).play()
+    with lived_in(tmp_path_factory.mktemp("room")) as (service, key), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield Room(service, browser, key)
+        browser.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -15,13 +15,17 @@ Post = Callable[[str, Body], Awaitable[Body]]
 
 NASTY = "<script>alert('x')</script>"
 ASHA, RAVI, MEENA, KABIR, LEELA = "B-101", "B-102", "B-103", "B-104", "B-105"
+NISHA, OMAR = "B-106", "B-107"
+"""Told of before the mode was switched, and by vendors (`traffic`)."""
 
 
 class Stage:
     """Tells the story of five borrowers at times that count back from now."""
 
-    def __init__(self, post: Post, now: datetime) -> None:
+    def __init__(self, post: Post, now: datetime, name: str = "e") -> None:
+        """`name`: with which the ids of events begin."""
         self._post = post
+        self._name = name
         self._now = now
         self._made = 0
 
@@ -33,7 +37,7 @@ class Stage:
 
     async def event(self, type_: str, borrower: str, at: str, **own: Any) -> Body:
         self._made += 1
-        body = {"event_id": f"e-{self._made}", "type": type_, "occurred_at": at, "borrower_id": borrower}
+        body = {"event_id": f"{self._name}-{self._made}", "type": type_, "occurred_at": at, "borrower_id": borrower}
         return await self._post("/v1/events", body | own)
 
     async def told(self, borrower: str, channel: str, conversation: str, at: str, **own: Any) -> Body:
@@ -60,6 +64,36 @@ class Stage:
         await self._kabir()
         await self._leela()
         await self._the_rest()
+
+    async def look_on(self) -> None:
+        """While the memory is in shadow: two are told of, and asked about on both channels; then they speak on the other."""
+        for borrower, number, loan in ((NISHA, "+919000000106", "LN-6"), (OMAR, "+919000000107", "LN-7")):
+            who = {"kind": "phone", "value": number}
+            await self.begun(borrower, number, loan, 6, "6500.00")
+            await self.told(
+                borrower, "whatsapp", f"wa-{loan}", self.ago(days=3), summary="They will pay 6,500 next week.",
+                commitment={"amount": "6500", "due_date": self.day(4), "status": "proposed"},
+            )  # fmt: skip
+            for channel in ("voice", "whatsapp"):
+                began = await self.resume(borrower, channel, identifier=who)
+                await self.resume(borrower, channel, identifier=who, proposal={"state": "payment_link"})
+            await self.told(
+                borrower, "voice", f"call-{loan}", self.ago(days=1, hours=3), agent="voice-agent 4.9",
+                resume_id=began["resume_id"], entered_state="opening", summary="The promise was read back and stands.",
+                commitment={"amount": "6500", "due_date": self.day(4), "status": "confirmed", "read_back": True},
+            )  # fmt: skip
+
+    async def decide(self) -> None:
+        """Two waivers were granted by an offer that has changed since for one of them."""
+        for borrower, decision, entity in ((ASHA, "D-1", "LN-1"), (RAVI, "D-2", "LN-2")):
+            await self._post(
+                "/v1/decisions",
+                {"decision_id": decision, "borrower_id": borrower, "kind": "waiver", "entity": entity,
+                 "conclusion": "10 % of the late fee is waived", "source": "offers", "source_version": "v12",
+                 "decided_at": self.ago(hours=9)},
+            )  # fmt: skip
+        changed = {"source": "offers", "entity": "LN-1", "version": "v13", "observed_at": self.ago(hours=1)}
+        await self._post("/v1/sources", changed)
 
     async def _asha(self) -> None:
         """Promises on WhatsApp, agrees on the phone, is reminded and gets her link; asks to be called at six."""

@@ -16,6 +16,7 @@ from tests.service.api import Api
 from tests.service.hooks.posting import Posting
 from tests.service.pages.conftest import Browser, Enter
 from tests.service.pages.test_signing import PLACES
+from tests.service.pages.traffic import CHANNELS, traffic
 
 
 def words_of(page: str) -> str:
@@ -266,6 +267,29 @@ async def test_an_outage_never_looks_like_an_empty_list(staged: Api, enter: Ente
             page = await browser.get(path, 503)
             assert "not an empty list" in page
             assert browser.last.headers["retry-after"]
+
+
+async def test_a_day_of_vendors_is_told_in_numbers_that_lead_to_bodies(house: Api, enter: Enter) -> None:
+    posting = Posting(house)
+    made = {vendor: await posting.hook(channel, vendor) for vendor, channel in CHANNELS.items()}
+
+    async def bring(vendor: str, body: bytes, headers: dict[str, str]) -> int:
+        return (await posting.raw(made[vendor], body, headers=headers)).status
+
+    await traffic(bring, house.now)
+    async with enter() as browser:
+        page = await browser.get("/ops/hooks")
+        voice, chat = [words_of(row) for row in page.partition("<tbody>")[2].split("</tr>")[:2]]
+        assert "Voice 7 3 4 0 0 7 invalid 1 unreadable 1" in voice
+        assert "WhatsApp 4 2 2 0 0 – –" in chat
+        aside = re.search(r'href="(/ops/set-aside[^"]+)"', page)
+        assert aside is not None
+        assert await rows_behind(browser, unescape(aside[1])) == 1
+        row = re.search(r'href="(/ops/hooks/\w+)"', page)
+        assert row is not None
+        refused = words_of(await browser.get(row[1]))
+        assert "7 refused for the signature" in refused
+        assert "missing 3" in refused
 
 
 async def test_what_came_through_a_hook_is_listed_and_a_refused_signature_is_shown(house: Api, enter: Enter) -> None:
