@@ -17,7 +17,8 @@ from channels import CHANNELS, fields
 from channels.delivery import NOBODY, Delivery, Item, fitting, phone
 from channels.dispositions import Family
 from channels.voice.captured import absent, captured
-from statemachine.entries import ContactOptedOut, ConversationStarted, Identifier, Summary, Turn
+from channels.wishes import asked
+from statemachine.entries import ContactOptedIn, ContactOptedOut, ConversationStarted, Identifier, Summary, Turn
 from statemachine.wire import CONTACT_OUTCOMES, STRANGER_OUTCOMES, SUMMARY_CHARACTERS, TURNS
 
 TURNS_LIMIT_CHARACTERS: Final = 400_000
@@ -163,7 +164,10 @@ def report(told: Told, delivery: Delivery) -> Item:
     them = who(told, delivery)
     if them.is_nobody:
         return Item(told.key, aside=NOBODY, notes=told.notes)
-    ended_at = told.ended_at or delivery.received_at
+    known_end = (
+        told.ended_at or told.started_at
+    )  # one that tells no end ended after it began, and long before it came perhaps
+    ended_at = known_end or delivery.received_at
     own_label = {"disposition": told.disposition} if fields.label(told.disposition) else {}
     said = captured({} if told.is_pending else {**told.captured, **own_label})
     promised = said.commitment is not None
@@ -208,7 +212,8 @@ def report(told: Told, delivery: Delivery) -> Item:
     bodies: list[Any] = [Summary.model_validate(summary)]
     if told.opted_out:
         bodies.append(_opted_out(told, them, ended_at))
-    return Item(told.key, bodies=tuple(bodies), notes=tuple(dict.fromkeys(notes)), is_undated=told.ended_at is None)
+    bodies += _wished(told, them, ended_at)
+    return Item(told.key, bodies=tuple(bodies), notes=tuple(dict.fromkeys(notes)), is_undated=known_end is None)
 
 
 def started(told: Told, delivery: Delivery) -> Item:
@@ -274,15 +279,46 @@ def _extra(told: Told, remarks: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _opted_out(told: Told, them: Who, at: datetime) -> ContactOptedOut:
-    """A do-not-call: its id is of the call, because each phase of the report tells it."""
+    """A do-not-call."""
     return ContactOptedOut(
-        event_id=fitting(f"{told.vendor}:call:{told.conversation_id}:do-not-call"),
+        event_id=_id_in_all_phases(told, "do-not-call"),
         type="contact.opted_out",
         occurred_at=at,
         channel=told.channel,  # type: ignore[arg-type]
         conversation_id=told.conversation_id,
         **them.named,
     )
+
+
+def _id_in_all_phases(told: Told, what: str) -> str:
+    """Of the call, because each phase of the report tells it; where no time is told, of the phase, for each came at another."""
+    phase = "" if told.ended_at or told.started_at else f":{told.phase}"
+    return fitting(f"{told.vendor}:call:{told.conversation_id}:{what}{phase}")
+
+
+def _wished(told: Told, them: Who, at: datetime) -> list[ContactOptedOut | ContactOptedIn]:
+    """Of texts to a number, stops and starts that the borrower wrote: they are hard events whichever hook brings them (DESIGN 5).
+    Of one purpose the last one written, at its own time."""
+    last: dict[str, tuple[str, datetime]] = {}
+    for turn in told.turns if told.channel == "whatsapp" and told.modality == "text" else ():
+        wish = asked(turn.text) if turn.speaker == "borrower" else None
+        if wish is not None:
+            last[wish[1]] = (wish[0], turn.at or at)
+    events: list[ContactOptedOut | ContactOptedIn] = []
+    for purpose, (what, when) in last.items():
+        common: dict[str, Any] = {
+            "event_id": _id_in_all_phases(told, f"{purpose}:{what}"),
+            "occurred_at": when,
+            "channel": told.channel,
+            "purpose": purpose,
+            "conversation_id": told.conversation_id,
+            **them.named,
+        }
+        if what == "stop":
+            events.append(ContactOptedOut(type="contact.opted_out", **common))
+        else:
+            events.append(ContactOptedIn(type="contact.opted_in", **common))
+    return events
 
 
 def other_side(direction: str | None, from_: object, to: object) -> object:

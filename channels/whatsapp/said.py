@@ -16,10 +16,13 @@ from typing import Any, Final
 from channels import fields
 from channels.delivery import NOBODY, Delivery, Item, Status, fitting, phone
 from channels.messages import ChatMessage, MessageKind, Speaker
-from channels.whatsapp.words import Wish, asked, caption, choice
+from channels.whatsapp.words import caption, choice
+from channels.wishes import Wish, asked
 from statemachine.entries import ContactOptedIn, ContactOptedOut, Identifier
 
 CHANNEL: Final = "whatsapp"
+WORDED: Final = ("text", "button", "edit", "media")
+"""Kinds of messages that the borrower's own words come with: a caption, and what a message was edited into, say stop as well."""
 _OURS: Final = re.compile(r"(reminder|link):([^:\s]{1,128}):([^:\s]{1,128})")
 _INTERNAL: Final = re.compile(r"[^\s@:]+@[A-Za-z0-9.-]+|\d{15,30}", re.ASCII)
 _PURPOSES: Final = {"reminder": "reminder.sent", "link": "payment_link.shared"}
@@ -93,7 +96,7 @@ def item(said: Said) -> Item:
         due_date=chosen.due_date,
     )
     wish = said.wish
-    if wish is None and said.speaker == "borrower" and said.kind in ("text", "button"):
+    if wish is None and said.speaker == "borrower" and said.kind in WORDED:
         wish = asked(words) or asked(said.choice)
     bodies = (wished(said.key, wish, said.people, said.at),) if wish else ()
     return Item(said.key, bodies=bodies, messages=(message,))

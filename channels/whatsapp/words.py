@@ -1,32 +1,17 @@
-"""Words and choices that mean something by themselves in a chat: a stop, a start, a button's id (VENDORS B, D.5).
+"""Choices that mean something by themselves in a chat: a button's id, a picture's caption (VENDORS B, D.5).
 
-A stop counts only when it is all that was written, so that "stop calling my brother" stays a sentence for people to read. What
-a button stands for is read from its id and never from its title, which is translated. Data and two functions.
+What a button stands for is read from its id and never from its title, which is translated. Data and two functions.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, Literal
+from typing import Final
 
 from channels import said
 
-STOP: Final = frozenset(
-    {
-        "stop", "stop all", "stopall", "stop messages", "stop messaging me", "unsubscribe", "opt out", "optout", "quit",
-        "revoke", "do not contact me", "dont contact me", "do not message me", "dont message me", "band karo",
-        "message band karo", "messages band karo", "message mat karo", "message mat bhejo", "बंद करो", "मैसेज बंद करो",
-        "मैसेज मत भेजो", "मैसेज मत करो",
-    }
-)  # fmt: skip
-START: Final = frozenset({"start", "unstop", "subscribe", "opt in", "optin", "शुरू करो"})
-MARKETING: Final = {"stop promotions": "stop", "stop marketing": "stop", "resume promotions": "start"}
-"""Of marketing alone: no cease (DESIGN 5)."""
-
-_NOT_A_WORD: Final = re.compile(r"[^\w\s]|_")
 _PAY_ON: Final = re.compile(r"(?:pay|promise|ptp)(?:_on|_by)?[_-](\d{4}-\d{2}-\d{2})", re.ASCII | re.IGNORECASE)
 REASONS: Final = {
     "job_loss": "INABILITY_JOB_LOSS",
@@ -57,27 +42,6 @@ class Choice:
 
     disposition: str | None = None
     due_date: date | None = None
-
-
-def _folded(text: str) -> str:
-    plain = (
-        unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("\N{RIGHT SINGLE QUOTATION MARK}", "")
-    )
-    marks = "".join(
-        sign if unicodedata.category(sign).startswith("M") else _NOT_A_WORD.sub(" ", sign) for sign in plain
-    )
-    return " ".join(marks.split())
-
-
-Wish = tuple[Literal["stop", "start"], Literal["collections", "marketing"]]
-
-
-def asked(text: str | None) -> Wish | None:
-    """Whether a whole message is a stop, or a start again, and of what."""
-    folded = _folded(text) if text and len(text) <= 60 else ""
-    if folded in MARKETING:
-        return ("stop" if MARKETING[folded] == "stop" else "start"), "marketing"
-    return ("stop", "collections") if folded in STOP else ("start", "collections") if folded in START else None
 
 
 def choice(id_: str | None) -> Choice:

@@ -58,7 +58,7 @@ def _told(call: Mapping[str, Any], delivery: Delivery, phase: str, status: str) 
         their_number=other_side(direction, from_, to),
         custom=(linked,),
         started_at=fields.iso(call.get("StartTime"), zone),
-        ended_at=fields.iso(fields.first(call.get("EndTime"), call.get("DateUpdated")), zone),
+        ended_at=fields.iso(call.get("EndTime"), zone) or fields.iso(call.get("DateUpdated"), zone),
         outcome=ENDED.get(status),
         end_reason=status or None,
         extra={

@@ -10,6 +10,7 @@ by SMS is a conversation on `whatsapp`, for that is where texts to a number belo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from channels import fields, signatures
@@ -19,6 +20,7 @@ from channels.voice.call import Lines, Told, direction_of, other_side, report, s
 
 NAME: Final = "retell"
 PHASES: Final = {"ended": 1, "analyzed": 2}
+LONGEST_CALL_MILLISECONDS: Final = 86_400_000
 NO_ONE: Final = {
     "voicemail_reached": "voicemail",
     "machine_detected": "voicemail",
@@ -70,8 +72,8 @@ def _told(talk: Mapping[str, Any], thing: str, phase: str, revision: int) -> Tol
         direction=direction,
         their_number=their_number,
         custom=(fields.members(talk.get("metadata")), fields.members(talk.get("retell_llm_dynamic_variables"))),
-        started_at=fields.epoch(talk.get("start_timestamp"), fields.MILLISECONDS),
-        ended_at=fields.epoch(talk.get("end_timestamp"), fields.MILLISECONDS),
+        started_at=(began := fields.epoch(talk.get("start_timestamp"), fields.MILLISECONDS)),
+        ended_at=fields.epoch(talk.get("end_timestamp"), fields.MILLISECONDS) or _end(began, talk),
         outcome=outcome if is_analyzed or outcome != "connected" else None,
         is_pending=not is_analyzed,
         turns=lines.turns,
@@ -83,6 +85,14 @@ def _told(talk: Mapping[str, Any], thing: str, phase: str, revision: int) -> Tol
         opted_out=reason == "user_requested_dnc",
         notes=notes,
     )
+
+
+def _end(began: datetime | None, talk: Mapping[str, Any]) -> datetime | None:
+    """Of a report that tells no end: its length behind its start."""
+    length = fields.number(talk.get("duration_ms"))
+    if began is None or length is None or not 0 <= length <= LONGEST_CALL_MILLISECONDS:
+        return began
+    return began + timedelta(milliseconds=float(length))
 
 
 def _agent(talk: Mapping[str, Any]) -> str | None:

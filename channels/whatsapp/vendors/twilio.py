@@ -11,7 +11,7 @@ from typing import Any, Final
 from channels import fields, signatures
 from channels.delivery import Delivery, Item, Vendor, each
 from channels.whatsapp.said import Said, item, people, status
-from channels.whatsapp.words import Wish
+from channels.wishes import Wish
 
 NAME: Final = "twilio"
 OUTCOMES: Final = {

@@ -271,6 +271,81 @@ def test_a_do_not_call_is_a_stop_of_the_channel_told_once_for_both_phases() -> N
     assert told[0].channel == "voice"
 
 
+def test_of_phases_that_tell_no_time_each_stop_is_one_of_its_own() -> None:
+    """They come at different times, and one id with two times would be a conflict."""
+    told = []
+    for phase in ("ended", "analyzed"):
+        document = sample(f"voice-retell-call_{phase}.json").document
+        document["call"] |= {"disconnection_reason": "user_requested_dnc"}
+        del document["call"]["end_timestamp"], document["call"]["start_timestamp"]
+        told += events(parsed("voice", "retell", document))
+    assert told[0].event_id != told[1].event_id
+
+
+def turns_of(vendor: str, *texts: str) -> Any:
+    """A chat by messenger that comes through a hook of calls."""
+    if vendor == "retell":
+        lines = [{"role": "user", "content": text, "created_timestamp": 1795326000000} for text in texts]
+        return retell_chat(message_with_tool_calls=[{"role": "agent", "content": "STOP"}, *lines])
+    document = sample("voice-elevenlabs-post_call_transcription.json").document
+    document["data"]["metadata"]["conversation_initiation_source"] = "whatsapp"
+    lines = [{"role": "user", "message": text, "time_in_call_secs": 1} for text in texts]
+    document["data"]["transcript"] = [{"role": "agent", "message": "STOP"}, *lines]
+    return document
+
+
+@pytest.mark.parametrize("vendor", ["retell", "elevenlabs"])
+@pytest.mark.parametrize(
+    ("texts", "wished"),
+    [
+        (["hello", "STOP"], [("contact.opted_out", "collections")]),
+        (["बंद करो", "ok"], [("contact.opted_out", "collections")]),
+        (["stop", "start"], [("contact.opted_in", "collections")]),
+        (["stop promotions", "STOP"], [("contact.opted_out", "marketing"), ("contact.opted_out", "collections")]),
+        (["please stop calling my brother"], []),
+    ],
+)
+def test_a_stop_in_a_chat_is_a_hard_event_whichever_hook_brings_it(vendor: str, texts: list[str], wished: Any) -> None:
+    told = events(parsed("voice", vendor, turns_of(vendor, *texts)))
+    assert [(event.type, getattr(event, "purpose", None)) for event in told] == wished
+    assert all(event.channel == "whatsapp" and event.occurred_at < ARRIVED for event in told)
+
+
+def test_a_word_in_a_call_is_no_stop() -> None:
+    document = sample("voice-elevenlabs-post_call_transcription.json").document
+    document["data"]["transcript"].append({"role": "user", "message": "stop", "time_in_call_secs": 100})
+    assert events(parsed("voice", "elevenlabs", document)) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "gone", "end"),
+    [
+        ("voice-retell-call_analyzed.json", [("call", "end_timestamp")], "2026-11-22T05:42:34Z"),
+        ("voice-retell-call_ended.json", [("call", "end_timestamp"), ("call", "duration_ms")], "2026-11-22T05:40:00Z"),
+        (
+            "voice-vapi-end-of-call-report.json",
+            [("message", "endedAt"), ("message", "call", "endedAt"), ("message", "timestamp")],
+            "2026-11-22T05:40:00Z",
+        ),
+        ("voice-pipecat-session-summary.json", [("ended_at",)], "2026-11-22T05:40:00Z"),
+        ("voice-exotel-status-callback.json", [("EndTime",), ("DateUpdated",)], "2026-11-22T05:40:00Z"),
+    ],
+)
+def test_a_report_without_its_end_ended_after_it_began_and_not_when_it_came(file: str, gone: Any, end: str) -> None:
+    document = sample(file).document
+    for path in gone:
+        document = put(document, path, ...)
+    (item,) = parsed("voice", file.split("-")[1], document)
+    assert abs(summary([item]).ended_at - datetime.fromisoformat(end)) <= NEAR
+    assert not item.is_undated
+
+
+def test_a_filler_in_the_place_of_an_end_hides_no_other_time() -> None:
+    document = sample("voice-exotel-status-callback.json").document
+    document |= {"EndTime": "1970-01-01 05:30:00", "DateUpdated": "2026-11-22 11:12:40"}
+    assert summary(parsed("voice", "exotel", document)).ended_at == datetime.fromisoformat("2026-11-22T05:42:40Z")
+
+
 @pytest.mark.parametrize(
     ("vendor", "document"),
     [

@@ -9,7 +9,8 @@ import pytest
 
 from channels.delivery import Item
 from channels.messages import ChatMessage
-from channels.whatsapp.words import asked, choice
+from channels.whatsapp.words import choice
+from channels.wishes import asked
 from tests.channels.vendors.reading import ARRIVED, events, is_one_thing, of, parsed
 from tests.vendors import Sample, need_samples, sample, samples
 
@@ -161,6 +162,9 @@ def test_a_changed_number_names_both(system: Any, before: Any, after: Any) -> No
     ("vendor", "document"),
     [
         ("meta", meta(message(text={"body": " Stop! "}))),
+        ("meta", meta(message(type="image", image={"id": "1", "caption": "STOP"}))),
+        ("meta", meta(message(type="edit", edit={"original_message_id": WAMID,
+                                                 "message": {"type": "text", "text": {"body": "stop"}}}))),
         ("meta", meta(message(type="button", button={"payload": "STOP", "text": "बंद"}))),
         ("gupshup", {"type": "message", "timestamp": 1795180330512,
                      "payload": {"id": "g", "source": "919000000101", "type": "text", "payload": {"text": "STOP"}}}),
@@ -181,18 +185,31 @@ def test_a_stop_is_a_hard_event_whoever_brings_it(vendor: str, document: Any) ->
     assert event.identifier.value == "+919000000101"
 
 
+STOPS = [
+    "STOP", "stop.", "Stop!!!", "ＳＴＯＰ", "S T O P", "stop 🛑", "please stop", "STOP please", "pls stop", "STOP STOP",
+    "stop\nthank you", "ok stop", "Stop it", "stop now", "Stop all", "opt-out", "OPT OUT.", "unsubscribe me", "Don’t message me",
+    "stop sending me messages", "Please do not send me any more messages", "do not text me", "no more messages please",
+    "stop messaging", "please dont contact me again", "stop sms", "never message me again", "leave me alone",
+    "band karo", "band kar do", "msg band karo", "ye message band kar do", "mujhe message mat bhejo", "message mat karo ji",
+    "kripya sms mat bhejo", "मैसेज बंद करो", "बंद करें", "कृपया बंद करें", "मुझे मैसेज मत करो", "मुझे संदेश मत भेजो", "मत भेजो",
+    "थांबवा", "বন্ধ করুন", "બંધ કરો", "ਬੰਦ ਕਰੋ", "நிறுத்து", "ఆపండి", "ನಿಲ್ಲಿಸಿ", "നിർത്തുക", "بند کرو",
+]  # fmt: skip
+SENTENCES = [
+    "", "   ", "?", "please", "stop " * 50, "please stop calling my brother", "I will stop by the branch", "stop the emi",
+    "band karo ye loan", "loan band kar do", "mat karo", "don't", "why don't you message me", "do you not send messages?",
+    "cancel", "end", "I stopped my job", "message", "message karo", "mujhe message karo", "don't message my wife, call me",
+    "abhi message mat karo, meeting mein hu", "payment band karo", "auto debit band karo", "खाता बंद करो", "no", "nahi",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("STOP", ("stop", "collections")),
-        ("मैसेज बंद करो", ("stop", "collections")),
-        ("Don’t message me", ("stop", "collections")),
+        *((text, ("stop", "collections")) for text in STOPS),
         ("Stop promotions", ("stop", "marketing")),
         ("START", ("start", "collections")),
-        ("please stop calling my brother", None),
-        ("I will stop by the branch", None),
-        ("", None),
-        ("stop " * 50, None),
+        ("please start again", ("start", "collections")),
+        *((text, None) for text in SENTENCES),
     ],
 )
 def test_a_stop_is_one_only_when_it_is_all_that_was_written(text: str, wish: Any) -> None:
