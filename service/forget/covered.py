@@ -52,7 +52,9 @@ class Forgetting:
 
     def label(self, text: str | None) -> bool:
         """Whether what should be a code is to go."""
-        return self.named(text) or (self.tombstone.everything and text is not None and not is_code(text))
+        if text is None or text == FORGOTTEN:
+            return False
+        return self.named(text) or (self.tombstone.everything and not is_code(text))
 
     def whole(self, raw: bytes) -> bool:
         """Whether a text that is kept as bytes is to go as a whole."""

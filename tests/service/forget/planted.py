@@ -30,6 +30,15 @@ LISTS = (
     "/v1/ops/summaries-waiting",
     "/v1/borrowers",
 )
+TOLD_BY_TOOLS: dict[str, dict[str, Any]] = {
+    "get_briefing": {"channel": "voice"},
+    "get_decisions": {"purpose": "history"},
+    "get_facts": {},
+    "get_flags": {},
+    "recall": {"query": "wife money waiver", "purpose": "history"},
+    "context": {"channel": "voice", "turn_id": "t-1", "question": "who is it?"},
+    "resume": {"channel": "voice"},
+}
 
 
 @dataclass
@@ -69,6 +78,13 @@ class Planted:
         await api.told(self.borrower, outcome="third_party", third_party=f"{word} didi", hours=5)
         await api.event("fact.stated", self.borrower, kind="payer", text=f"{word} pays for her")
         await api.event("hold.placed", self.borrower, kind="dispute", reason=f"{word} says it is wrong")
+        await api.event("hold.placed", self.borrower, hours=3, kind="other", reason=f"{word} asks for time")
+        await api.event("hold.lifted", self.borrower, hours=2, kind="other", reason=f"{word} called")
+        await api.event(
+            "promise.retracted", self.borrower, hours=0.2, reason=f"{word} never agreed", conversation_id="c-none"
+        )
+        begun = {"channel": "voice", "conversation_id": api.name("s"), "entered_state": f"at {word}"}
+        await api.event("conversation.started", self.borrower, hours=0.2, **begun)
         await api.event("contact.opted_out", self.borrower, channel="voice", extra={"by": word})
         await api.event("payment.confirmed", self.borrower, payment_ref=api.name("P"), amount="100", currency="INR")
         await api.event("identity.verified", self.borrower, identifier=phone, method="otp", channel="voice", hours=30)
@@ -93,12 +109,16 @@ class Planted:
         made = await api.post(
             "/v1/decisions",
             {
-                "decision_id": api.name("D"), "borrower_id": self.borrower, "kind": "waiver", "source": "offers",
+                "decision_id": api.name("D"), "borrower_id": self.borrower, "kind": f"waiver {word}", "source": "offers",
                 "conclusion": f"waiver for {word}", "source_version": "v1", "decided_at": api.ago(hours=1), "agent": word,
+                "execution_id": f"run of {word}",
             },
         )  # fmt: skip
         assert made.status == 201, made
-        await api.post(f"/v1/decisions/{made['decision_id']}/check", {"source_version": "v1", "action": f"tell {word}"})
+        use = {"source_version": "v1", "action": f"tell {word}", "execution_id": f"tell {word}"}
+        await api.post(f"/v1/decisions/{made['decision_id']}/check", use)
+        claim = {"decision_id": made["decision_id"], "source": "offers", "version": "v1", "entity": word}
+        await api.told(self.borrower, hours=0.4, summary=f"{word} was told of it.", extra={"claims": [claim]})
         await api.behind.settled()
         await api.parts.resumes.flush()
         example = {
@@ -179,6 +199,11 @@ class Planted:
             asked = {"query": f"wife {self.word} money", "purpose": purpose, "limit": 100}
             answers[f"recall {purpose}"] = await api.post(f"/v1/borrowers/{self.borrower}/recall", asked)
             answers[f"search {purpose}"] = await api.post("/v1/search", asked)
+        for tool, own in TOLD_BY_TOOLS.items():
+            params = {"name": tool, "arguments": {"borrower_id": self.borrower, **own}}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            answers[f"tool {tool}"] = await api.post("/mcp", call)
+            assert answers[f"tool {tool}"]["result"].get("isError") is not True, tool
         assert {name: a.status for name, a in answers.items() if a.status != 200} == {}
         told = {name: json.dumps(a.document, ensure_ascii=False).casefold() for name, a in answers.items()}
         return {name for name, text in told.items() if any(word in text for word in wanted)}

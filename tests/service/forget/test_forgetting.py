@@ -20,7 +20,8 @@ WORD, OTHERS = "Zebulonia", "Quillfeather"
 PLANTED_IN = {
     "borrower.record", "journal.body", "journal.stamps", "intake.value", "set_aside.value", "chat_line.body", "hook_body.body",
     "resume.agent", "resume.proposed", "resume.entered_state", "permit.holder", "decision.conclusion", "decision.agent",
-    "decision_use.action", "screening_example.sentence", "journey.holds",
+    "decision.kind", "decision.execution_id", "decision_use.action", "decision_use.execution_id", "claim.entity",
+    "screening_example.sentence", "journey.holds",
 }  # fmt: skip
 
 NUMBERS_IN = {"borrower.record", "identifier.value", "journal.body", "journal.stamps", "intake.value", "chat.named"}
