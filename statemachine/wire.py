@@ -35,7 +35,8 @@ _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 _LEAP_SECOND = re.compile(r":60(?=[.Z+-]|$)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,6})?", re.ASCII)
+_DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,24})?", re.ASCII)
+_FINEST = Decimal("0.000001")
 _NUMERAL = re.compile(r"\+?\d+(\.\d+)?", re.ASCII)
 _FORBIDDEN_IN_BORROWER_ID = frozenset("/\\?#%|")
 
@@ -124,8 +125,14 @@ def _amount_as_said(value: object) -> str:
 
 
 def decimal_of(text: str) -> Decimal | None:
-    """The decimal a text states, `None` when it states none; at most 18 digits before the point and 6 behind it."""
-    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+    """The decimal a text states, `None` when it states none; at most 18 digits before the point.
+
+    What a float adds behind six decimals ("12500.010000000002") says nothing of money.
+    """
+    if not _DECIMAL.fullmatch(text):
+        return None
+    stated = Decimal(text)
+    return stated if len(text.partition(".")[2]) <= 6 else Decimal(format(stated.quantize(_FINEST).normalize(), "f"))
 
 
 def _amount(value: object) -> Decimal:

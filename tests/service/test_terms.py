@@ -70,6 +70,21 @@ def test_an_implausible_amount_is_withheld_and_the_rest_is_kept(amount: Any) -> 
     assert codes == {"amount_withheld": "commitment.amount"}
 
 
+@pytest.mark.parametrize(
+    ("amount", "meant"),
+    [
+        (12500.010000000002, "12500.01"),
+        (0.1 + 0.2, "0.3"),
+        ("4999.9999999999", "5000"),
+        ("5000.0000000", "5000"),
+    ],
+)
+def test_what_a_float_adds_behind_the_decimals_takes_no_amount_away(amount: Any, meant: str) -> None:
+    terms, codes = settled({"amount": amount, "due_date": "2026-02-02", "status": "proposed"})
+    assert terms.promise
+    assert (str(terms.promise.amount), codes) == (meant, {})
+
+
 @pytest.mark.parametrize("day", ["2026-01-27", "2025-02-02", "2026-02-30", "9999-01-01"])
 def test_an_implausible_due_date_is_withheld(day: str) -> None:
     terms, codes = settled({"amount": 5000, "due_date": day})
