@@ -28,9 +28,9 @@ from service.context.given import given
 from service.context.standing import Standing, standing
 from service.context.turns import seen
 from service.database import DatabaseUnavailable
-from service.decisions.current import current_of, worded
+from service.decisions.current import worded
 from service.decisions.rows import Stored as StoredDecision
-from service.decisions.telling import rechecked
+from service.decisions.telling import current_of, rechecked
 from service.errors import FieldError, InvalidBody, UnknownBorrower
 from service.intake.stamping import CLOCK_TOLERANCE, FUTURE_LIMIT
 from service.policy import Policy

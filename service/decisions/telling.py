@@ -1,6 +1,7 @@
 """Decisions, and what passes them on, as an agent may read them at this moment (DESIGN 12).
 
-    decided_of   current decisions as lines
+    current_of   current decisions that still have words
+    decided_of   these as lines
     rechecked    a state in which the words of conversations that pass decisions on are told while all of those are current
 
 A state leaves such words out (`Conversation.claiming`), so whoever does not ask here tells none of them.
@@ -14,17 +15,24 @@ from typing import Final
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from service.decisions import claims
-from service.decisions.current import current_of, worded
+from service.decisions import claims, current
+from service.decisions.current import CURRENT_TOLD
+from service.decisions.rows import Stored
+from service.forget.entries import FORGOTTEN
 from statemachine.state import BorrowerState
 
 CLAIM_NOT_CURRENT: Final = "claim_not_current"
 
 
+def current_of(connection: Connection, tenant: str, borrower_id: str, limit: int = CURRENT_TOLD) -> list[Stored]:
+    """As `current.current_of`, but for those whose words were forgotten: of them there is nothing to tell."""
+    return [one for one in current.current_of(connection, tenant, borrower_id, limit) if one.conclusion != FORGOTTEN]
+
+
 def decided_of(connection: Connection, tenant: str, borrower_id: str, time_zone: str) -> tuple[str, ...]:
     """Lines, newest first, of the real borrower (`records.resolve_id`). Prose is screened for what is true only when it is
     read; a decision need not be, since its version is: it is told while that is the newest known, with its date."""
-    return tuple(worded(stored, time_zone) for stored in current_of(connection, tenant, borrower_id))
+    return tuple(current.worded(stored, time_zone) for stored in current_of(connection, tenant, borrower_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pytest
 from service.rebuild import rebuild
 from tests.service.api import Api, api
 from tests.service.conftest import Where
+from tests.service.decisions.agents import Agents
 from tests.service.embedded import POLICIES, SECRETS
 from tests.service.forget.planted import Planted
 
@@ -131,6 +132,21 @@ async def test_what_was_forgotten_is_not_learnt_again_from_what_is_older(service
     new = said | {"conversation_id": "c-new", "ended_at": service.ago(hours=-0.01)}
     assert (await service.post("/v1/summaries", new)).status == 200
     assert [f["text"] for f in (await service.get("/v1/borrowers/B-1/facts"))["items"]] == [f"wife is {WORD}"]
+
+
+async def test_a_decision_without_its_words_is_told_to_nobody_who_acts(service: Api) -> None:
+    """AC-63: that there was one stands in its list; a briefing with a quotation of nothing helps nobody."""
+    agents = Agents(service)
+    await service.told("B-1", summary="She asked about her options.")
+    await agents.decide("D-1", conclusion=f"waiver for {WORD}")
+    await agents.decide("D-2", conclusion="10 % waiver, eligible", kind="waiver", entity="LN-2")
+    assert (await service.post("/v1/borrowers/B-1/forget", {"reason": "r", "term": WORD}))["status"] == "forgotten"
+    turn = {"channel": "voice", "turn_id": "t-1", "question": "What was decided?"}
+    briefing = await service.get("/v1/borrowers/B-1/briefing?channel=voice")
+    for text in (briefing["text"], (await service.post("/v1/borrowers/B-1/context", turn))["text"]):
+        assert text.count("Decided on") == 1
+        assert "10 % waiver" in text
+    assert {item["decision_id"] for item in await agents.listed("history")} == {"D-1", "D-2"}
 
 
 async def test_a_receipt_is_true(service: Api) -> None:
