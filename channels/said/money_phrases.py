@@ -97,8 +97,9 @@ def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
     before, after = line.before(at), line.texts[read.after]
     if all(value < SMALLEST_BARE_SUM for value in read.values):
         return bool(line.alone) or before in words.BESIDE_MONEY or after in words.BESIDE_MONEY
-    in_a_year = before in ("in", "year", "of", "since", "sal", "saal") or before in words.MONTHS
+    in_a_year = before in ("in", "year", "since", "sal", "saal")
     if read.values[0] % ROUND_SUM:
+        in_a_year = in_a_year or before == "of" or before in words.MONTHS
         in_a_year = in_a_year or after in words.SE or (after in words.INSIDE and after not in ("andar", "under"))
     return not (in_a_year and FIRST_YEAR <= read.values[0] <= LAST_YEAR)
 

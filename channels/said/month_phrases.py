@@ -8,13 +8,14 @@ from __future__ import annotations
 from channels.said import words
 from channels.said.days import Dated, DayOfMonth, Month, MonthEnd, NoSuchDay, PartOfMonth, When
 from channels.said.line import Line
-from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR
+from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR, ROUND_SUM
 from channels.said.week_phrases import PERIODS_AWAY, which
 
 WEEKS_OF_MONTH = {1: (1, 7), 2: (8, 14), 3: (15, 21), 4: (22, 28)}
 LAST_WEEK_OF_MONTH = (-7, 31)
 START_OF_MONTH = (1, 7)
 WHOLE_MONTH = (1, 31)
+OUR_CENTURY = 2000
 
 _GLUE = words.KE | words.INSIDE
 _AFTER_A_MONTH = _GLUE | {"-", ",", "'"}
@@ -133,6 +134,8 @@ def year_said(line: Line, place: int) -> tuple[int | None, int]:
         return None, place
     signed = at > place and line.texts[at - 1] in ("-", "/", "'") and line.touch(at - 1, at)
     if digits == 4 and FIRST_YEAR <= number.value <= LAST_YEAR:
+        if number.value % ROUND_SUM == 0 and not OUR_CENTURY < number.value < OUR_CENTURY + 100:
+            return None, place  # "5 feb 2000" is a day and a sum
         year = int(number.value)
     elif digits == 2 and signed:
         year = 2000 + int(number.value)
