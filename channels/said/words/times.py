@@ -22,9 +22,9 @@ UNTIL = spellings("tak tk takk tq तक")
 ARTICLE = frozenset({"a", "an"})
 MORE = spellings("more aur और")
 FILLERS = spellings(
-    "ok okay yes haan ha han ji sir madam bhai please pls theek thik hai h main mai i will pay de dunga dungi . , ! - : "
-    "about around approx lagbhag karib kareeb chalega chalegi rahega pakka pucca confirm confirmed final done sure fix fixed definitely zaroor "
-    "हां जी ठीक है सर पक्का"
+    "ok okay yes haan ha han ji sir madam bhai please pls theek thik hai h main mai i will pay de dunga dungi . "
+    ", ! - : about around approx lagbhag karib kareeb chalega chalegi rahega pakka pucca confirm confirmed final "
+    "done sure fix fixed definitely zaroor हां जी ठीक है सर पक्का"
 )
 
 # --- Clock -------------------------------------------------------------------------------------------------------------
