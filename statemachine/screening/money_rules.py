@@ -38,6 +38,13 @@ _ONE_EMI_WORDS = "emi installment instalment kist kisht ईएमआई कि�
 _ONE_EMI = one_of(_ONE_EMI_WORDS)
 _LEFT = (
     pattern(r"## (?:rs |rupees |rupaye |more |is |are ){0,2}(?:left|remain|more|to go)", "##", "left remain more go"),
+    pattern(
+        r"(?:account|khata|card|wallet|bank) (?:has|have|holds|shows) (?:only |just |about |around |rs |inr ){0,2}##"
+        r"(?! (?:debited|deducted))",
+        "account khata card wallet bank",
+        "has have holds shows",
+        "##",
+    ),
     # What an instalment is; "she will pay her EMI of 5,000" is a plan.
     pattern(rf"{_ONE_EMI} (?:amount |rashi )?(?:is|was) (?:rs )?##", _ONE_EMI_WORDS, "is was", "##"),
     pattern(rf"{_ONE_EMI} (?:amount|rashi) (?:rs )?##", _ONE_EMI_WORDS, "amount rashi", "##"),
@@ -80,7 +87,7 @@ def _names_a_balance(spoken: str) -> bool:
 
 BALANCE = Rule(
     "balance",
-    2,
+    3,
     _is_balance,
     (*needs_of(_LEFT), KINDS.needed(_BALANCE_KEYWORDS, NUMBER_MARKS)),
     passes=(
@@ -97,8 +104,10 @@ BALANCE = Rule(
         "She said her EMI is 4,566.",
         "She will pay her EMI of 5,000 on Friday.",
         "She lives in Balance Town.",
+        "She says her account has 3,000.",
     ),
     fails=(
+        "Salary account has only 3,000.",
         "balance 12,400",
         "outstanding is 12,400 and 2,000 blocked",
         "Balance, as of today, is Rs. 12,400.",

@@ -70,6 +70,10 @@ COUNT_OF = Rule(
 _CLEAR = one_of(w.CLEAR)
 _ALL_CLEAR = rf"(?:{_CLEAR}|up to date|written off|in default|in arrears|in order)"
 _ALL_CLEAR_WORDS = f"date written default arrears order {w.CLEAR}"
+_MANDATES = "mandate enach nach autopay debit"
+_MANDATE = r"(?:mandate|enach|nach|autopay|auto debit)"
+_MANDATE_STATES = "active inactive registered rejected expired cancelled live"
+_MANDATE_HINDI = "active inactive band chalu reject बंद चालू"
 _STANDING = (
     pattern(
         rf"(?:{LOAN}|{EMI}|everything|all|both|balance|outstanding) "
@@ -93,6 +97,18 @@ _STANDING = (
         rf"(?:clear|band|active|chalu|बंद|चालू) {HINDI_BE}",
         "loan account card khata sab emi लोन खाता",
         "clear band active chalu बंद चालू",
+        w.HINDI_BE,
+    ),
+    pattern(
+        rf"{_MANDATE} (?:is|are|remains) (?:now |still |not |currently |already ){{0,2}}{one_of(_MANDATE_STATES)}",
+        _MANDATES,
+        "is are remains",
+        _MANDATE_STATES,
+    ),
+    pattern(
+        rf"{_MANDATE} (?:abhi |ab ){{0,2}}{one_of(_MANDATE_HINDI)} {HINDI_BE}",
+        _MANDATES,
+        _MANDATE_HINDI,
         w.HINDI_BE,
     ),
     pattern(
@@ -135,7 +151,7 @@ def _is_standing(own: Own, sentence: Sentence) -> bool:
 
 STANDING = Rule(
     "standing",
-    2,
+    3,
     _is_standing,
     needs_of(_STANDING),
     passes=(
@@ -144,8 +160,12 @@ STANDING = Rule(
         "It is clear that she understood the read-back.",
         "She wants all loans clear by June.",
         "Identity verified on 20 Nov.",
+        "She set up a mandate on 20 Nov.",
+        "She asked whether the mandate is active.",
     ),
     fails=(
+        "NACH mandate is inactive.",
+        "Mandate abhi active nahi hai, mandate band hai.",
         "Her loan is closed.",
         "No dues.",
         "Nothing is pending.",
