@@ -5,8 +5,10 @@ No example of a law fails because it took long: how long one takes depends on wh
 
 from __future__ import annotations
 
+import gc
 import json
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,8 +16,33 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
+MARKED: Final = {"together": "process", "benchmarks": "benchmark"}
+"""The mark that all tests of a folder have. Who leaves the mark out need not load the folder: it takes seconds."""
+
+OBJECTS_BEFORE_LOOKING: Final = 50_000
+"""Made before the youngest of them are looked through for garbage: a test that is over leaves little, and Python's 700 cost a
+tenth of the run."""
+
 FIGURES = "figures"
 """Under this name a test records what it counted: `record_property(FIGURES, {...})`."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    mark = MARKED.get(collection_path.name)
+    return True if mark is not None and f"not {mark}" in config.getoption("markexpr") else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    for folder, mark in MARKED.items():
+        if folder in item.path.parts and item.get_closest_marker(mark) is None:
+            raise pytest.UsageError(f"{item.nodeid}: every test in {folder} is marked {mark}")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: it is no garbage, and nobody looks through it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BEFORE_LOOKING, *gc.get_threshold()[1:])
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

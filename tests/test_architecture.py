@@ -10,7 +10,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,23 +30,32 @@ from statemachine.wire import CHANNELS as NAMES_OF_CHANNELS
 from statemachine.wire import MESSAGE_OUTCOMES, OUTCOMES
 from tests.work import grows_linearly
 
+pytestmark = pytest.mark.xdist_group("tree")  # in one process, which reads the code once
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("statemachine", "channels", "service")
 
 
-def modules(*folders: str) -> Iterator[tuple[str, ast.Module]]:
-    """Every module beneath these folders, by its dotted name."""
+def modules(*folders: str, with_one_of: Iterable[str] = ()) -> Iterator[tuple[str, ast.Module]]:
+    """Every module beneath these folders, by its dotted name; those alone in whose text one of these words stands."""
     for folder in folders:
         for file in sorted((ROOT / folder).rglob("*.py")):
             name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            yield name, parsed(file)
+            if not with_one_of or any(word in text_of(file) for word in with_one_of):
+                yield name, parsed(file)
+
+
+@cache
+def text_of(file: Path) -> str:
+    return file.read_text()
 
 
 @cache
 def parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(), str(file))
+    return ast.parse(text_of(file), str(file))
 
 
+@cache
 def imported(tree: ast.AST) -> set[str]:
     """What is imported anywhere in it, as `module` and `module.name`."""
     found: set[str] = set()
@@ -315,6 +324,7 @@ GET  /metrics                               metrics              none
 """
 
 
+@cache
 def calls_of_the_application() -> dict[tuple[str, str], dict[str, Any]]:
     document = application(SimpleNamespace(observe=None)).openapi()  # type: ignore[arg-type]
     return {
@@ -354,7 +364,7 @@ STOPWATCHES = {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "
 def test_no_unit_test_asserts_a_time() -> None:
     """Speed is measured among the benchmarks, as a ratio within one run; a clock in an assertion fails on a busy machine."""
     wrong = []
-    for module, tree in modules("tests/statemachine", "tests/channels", "tests/service"):
+    for module, tree in modules("tests/statemachine", "tests/channels", "tests/service", with_one_of=STOPWATCHES):
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_benchmark(function):
                 timed = {
@@ -404,7 +414,7 @@ def test_no_test_is_skipped_for_good() -> None:
     for_good = {"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"}
     found = [
         (module, node.lineno)
-        for module, tree in modules("tests")
+        for module, tree in modules("tests", with_one_of=("skip", "xfail"))
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) in for_good
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,6 +15,7 @@ from statemachine.contact import contact_of, contact_of_nobody, opening_after, s
 from statemachine.merge import merge
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, derive
+from tests.examples import step
 from tests.statemachine.histories import POLICY, empty, hasher
 from tests.statemachine.test_ladder import call, event
 
@@ -122,6 +124,15 @@ CHANGES_OF_TIME = {
 """When the clocks are set forward and back, in UTC; in Apia once over a whole day, and in India never."""
 
 
+@cache
+def clocks(zone: str, change: str) -> tuple[list[datetime], list[int]]:
+    """Every minute from 30 hours before a change on, for five days, and the minute of its day that the wall clock shows."""
+    at = datetime.fromisoformat(change).replace(tzinfo=UTC) - timedelta(hours=30)
+    minutes = [at + timedelta(minutes=n) for n in range(5 * 24 * 60)]
+    local = [minute.astimezone(ZoneInfo(zone)) for minute in minutes]
+    return minutes, [clock.hour * 60 + clock.minute for clock in local]
+
+
 @pytest.mark.parametrize(("zone", "change"), [(zone, at) for zone, both in CHANGES_OF_TIME.items() for at in both])
 @pytest.mark.parametrize(
     "hours", [(480, 1140), (0, 60), (15, 45), (30, 90), (90, 600), (135, 165), (150, 1440), (1380, 1440)]
@@ -130,11 +141,9 @@ def test_across_a_change_of_summer_time_the_next_time_is_the_first_at_which_the_
     zone: str, change: str, hours: tuple[int, int]
 ) -> None:
     """Against every minute of the days around it."""
-    at, policy = datetime.fromisoformat(change).replace(tzinfo=UTC) - timedelta(hours=30), Hours(hours)
-    minutes = [at + timedelta(minutes=n) for n in range(5 * 24 * 60)]
-    local = (minute.astimezone(ZoneInfo(zone)) for minute in minutes)
-    shows = [hours[0] <= clock.hour * 60 + clock.minute < hours[1] for clock in local]
-    for place in range(0, 48 * 60, 7):
+    policy, (minutes, shown) = Hours(hours), clocks(zone, change)
+    shows = [hours[0] <= minute < hours[1] for minute in shown]
+    for place in range(0, 48 * 60, step(7)):
         first = minutes[shows.index(True, place)]
         told = contact_of_nobody(zone, minutes[place], policy)
         assert (told.allowed, told.next_allowed_at) == ((True, None) if shows[place] else (False, first)), minutes[
