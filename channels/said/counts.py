@@ -83,7 +83,11 @@ class Counts:
 
     def _figure(self, at: int) -> tuple[Number, int]:
         text = self._words[at]
-        if text[0] == "." and self._words[at + 1] not in words.SCALES:
+        if (
+            text[0] == "."
+            and self._words[at + 1] not in words.SCALES
+            and self._words[at + 1] not in words.SCALE_LETTERS
+        ):
             text = text[1:]  # "Rs .500": the point belongs to the word before
         grouped = self._blank_grouped(at)
         if grouped is not None:

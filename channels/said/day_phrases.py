@@ -285,7 +285,7 @@ def length_without_number(line: Line, at: int) -> int | None:
     beyond = line.skip(place + 1, words.KE, 1)
     follower = line.texts[beyond]
     ahead = (
-        (article and (before in words.WITHIN or is_asked_for(line, at)))
+        (article and (before in words.WITHIN or is_asked_for(line, at) or len(line.items) == 2))
         or (follower in words.LATER and before != "the")
         or (article and follower == "from" and line.texts[beyond + 1] in words.FROM_NOW)
         or (follower in words.LASTING and line.texts[beyond + 1] in words.INSIDE)

@@ -106,7 +106,14 @@ class _Reader:
                 and self._words[at - 1] != "may"
                 and follower in _ENDS_A_DATE
             )
-            or (at > 0 and self._words[at - 1] in words.BEFORE_A_DATE | {"the"} and self._words[at] not in {"second"})
+            or (
+                at > 0
+                and self._words[at - 1] in words.BEFORE_A_DATE | {"the"}
+                and (
+                    self._words[at] != "second"
+                    or (self._words[max(0, at - 2)] in words.BEFORE_A_DATE and follower == _NOTHING)
+                )
+            )
             or len(self._pieces) == 1
         )
 
@@ -149,8 +156,8 @@ class _Reader:
                 continue
             if self._belongs(extra, end, last_scale, joined=begin != after):
                 readings = (total + extra.value,)
-                if last_scale >= 10**5 and extra.worded and 1 <= extra.value < 100 and not self._is_currency(end):
-                    # "ek lakh pachas" is 1,50,000 to many and 1,00,050 to the letter.
+                if last_scale >= 10**5 and 1 <= extra.value < 100 and not self._is_currency(end):
+                    # "ek lakh pachas" and "1 lakh 50" are 1,50,000 to many and 1,00,050 to the letter.
                     readings = (total + extra.value, total + extra.value * last_scale / 100)
                 after = end
             break

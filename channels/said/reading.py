@@ -143,6 +143,6 @@ def possible_parts(written: str) -> bool:
 def day_month_year(written: str) -> tuple[int, int, int]:
     """The parts of a `Kind.DATE` piece, day first; a year of two digits is of this century."""
     first, second, third = (int(part) for part in re.split("[-/.]", written))
-    if written[4] in "-/.":
+    if written[:4].isdigit():
         return third, second, first
     return first, second, third if third > 99 else 2000 + third

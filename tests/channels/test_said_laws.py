@@ -146,7 +146,20 @@ def test_a_sum_survives_being_said_in_hindi_words(value: int) -> None:
 @given(
     st.dates(date(2026, 1, 28), date(2099, 12, 31)),
     st.sampled_from(
-        ["%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%Y-%m-%d", "%d %b %Y", "%B %d, %Y", "%dth of %B %Y", "%d %B '%y"]
+        [
+            "%d/%m/%Y",
+            "%d-%m-%Y",
+            "%d.%m.%Y",
+            "%Y-%m-%d",
+            "%d/%m/%y",
+            "%-d/%-m/%y",
+            "%-d.%-m.%Y",
+            "%-d-%-m-%y",
+            "%d %b %Y",
+            "%B %d, %Y",
+            "%dth of %B %Y",
+            "%d %B '%y",
+        ]
     ),
 )
 def test_a_full_date_survives_being_written_in_any_way(day: date, form: str) -> None:

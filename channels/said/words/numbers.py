@@ -150,7 +150,8 @@ HUNDRED_AFTER_HINDI = spellings("so सो")
 SCALES: dict[str, Decimal] = table_of(
     (
         Decimal(10**3),
-        "thousand thousnd thsnd ths thou grand haz(a)a(a)r ha(a)j(a)a(a)r hzr hjr हज़ार हज़ारे थाउज़ेंड थाउज़ंड थाउसेंड थाउजन्ड",
+        "thousand thousands thousnd thsnd ths thou grand haz(a)a(a)r hazza(a)r ha(a)j(a)a(a)r hzr hjr "
+        "हज़ार हज़ारे थाउज़ेंड थाउज़ंड थाउसेंड थाउजन्ड",
     ),
     (Decimal(10**5), "la(a)kh lakhs la(a)c lacs lkh लाख"),
     (Decimal(10**6), "million mn"),

@@ -10,7 +10,7 @@ from channels.said.words.spelling import spellings, table_of
 
 OR = spellings("or ya yaa या ऑर अथवा athwa")
 AFTER_OR = spellings("phir fir maybe even then फिर")
-TO = spellings("to se - till से टू")
+TO = spellings("to se - ~ till से टू")
 AND = spellings("and & aur और एंड n")
 CORRECTS = spellings("but balki bulki lekin par magar , बल्कि लेकिन पर मगर")  # "20 nahi balki 23"
 BETWEEN = spellings("between bich beech beach बीच")
