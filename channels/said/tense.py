@@ -17,7 +17,18 @@ NEGATION_REACH_ITEMS = 3
 CONDITION_REACH_ITEMS = 6
 
 
-_NOT_OF_MONEY = words.ADDRESSED | words.TALK | words.NOT_PAYING
+_NOT_OF_MONEY = words.ADDRESSED | words.TALK | (words.NOT_PAYING - {"promise"})
+
+
+_NO_QUESTION_AFTER = (
+    words.CLAIM_WORDS
+    | words.PAY
+    | {"already"}
+    | words.MONTH  # "is" is "this" in Hindi
+    | words.WEEK
+    | words.WEEKDAYS.keys()
+    | words.TIMES_IN_HINDI
+)
 
 
 class Tense(Enum):
@@ -259,6 +270,8 @@ class Verbs:
     def _of_something_else(self, place: int) -> bool:
         """ "bata diya", "mana kar diya", "receipt bhej diya", "payment fail ho gaya"."""
         before = self._recent(place, 2)
+        if before[-1:] and before[-1] in words.COME_TO_BE and not words.LATE.isdisjoint(before):
+            return True
         return not words.NOT_PAYING.isdisjoint(before) or not words.PAPERS.isdisjoint(before)
 
     def _asked(self, place: int) -> bool:
@@ -268,10 +281,8 @@ class Verbs:
         sentence = self._texts[_last_before(stops, place, -1) + 1 : end]
         if not words.ASKING.isdisjoint(sentence):
             return True
-        if sentence[0] in words.ASKING_FIRST and not (words.CLAIM_WORDS | words.PAY | {"already"}).issuperset(
-            sentence[1:2]
-        ):
-            return True  # "has my payment come"; but "have paid", "did pay"
+        if sentence[0] in words.ASKING_FIRST and _NO_QUESTION_AFTER.isdisjoint(sentence[1:2]):
+            return True  # "has my payment come"; but "have paid", "did pay", "is mahine ki EMI bhar di"
         return self._texts[end] == "?" and sentence[-1] not in words.IS_IT_NOT
 
     def _denied(self, place: int, follower: str) -> bool:

@@ -95,7 +95,7 @@ def test_an_hour_that_the_zone_skips_is_no_clear_hour() -> None:
         "payment ho gaya hai", "payment kar di thi", "payment done", "already done the payment", "EMI bhar di",
         "de chuka hu",
         "5000 transfer kar diya", "I transferred it yesterday", "maine jama kar diya hai", "kar diya payment",
-        "upi kar diya",
+        "upi kar diya", "is mahine ki EMI bhar chuki hu", "is baar bhar diya hai",
         "kal maine UPI se 5000 bheje the", "payment on 20th Jan was done", "payment kar diya, kal tak dikh jayega",
         "payment kar diya hai, receipt bhej dunga", "paise de di", "baaki sab clear kar diya",
         "भर दिया", "कल दे दिया था", "पैसे दे चुका हूँ", "भुगतान कर दिया है", "मैंने कल ही पैसे भर दिए",
@@ -121,7 +121,8 @@ def test_a_payment_in_the_past_tense_is_a_claim(text: str) -> None:
         "mandate cancel kar diya", "ghar bech diya", "paise chori ho gaye",
         "payment fail ho gaya", "phone kat gaya", "receipt bhej diya", "I did not do the payment",
         "bata diya", "mana kar diya", "call kar diya", "ok done, 25th", "salary aane par de dunga",
-        "I have been paid my salary",
+        "I have been paid my salary", "EMI bounce ho gayi", "cheque bounce ho gaya", "EMI miss ho gayi", "payment return ho gaya",
+        "payment late ho gaya", "is payment done?",
     ],
 )  # fmt: skip
 def test_a_promise_a_refusal_and_a_denial_are_no_claims(text: str) -> None:
@@ -133,7 +134,7 @@ def test_a_promise_a_refusal_and_a_denial_are_no_claims(text: str) -> None:
     [
         "ok 25 ko 5000 de dungi", "I will pay tomorrow", "कल दे दूंगा", "kal nahi parso dunga", "25 ko nahi 26 ko 5000 de dungi",
         "kal nahi ho payega, parso kar dunga", "5000 nahi, 4000 dunga kal", "not today, I will pay tomorrow",
-        "I won't pay today but will pay tomorrow",
+        "I won't pay today but will pay tomorrow", "I promise I will pay on 25th", "pakka 25 ko dunga promise",
     ],
 )  # fmt: skip
 def test_what_is_undertaken_outright_is_a_promise_also_where_another_day_or_sum_is_denied(text: str) -> None:

@@ -71,6 +71,7 @@ COUNTED = spellings(
     "digit digits "
     "किस्त किस्तें ईएमआई बार लोग लोन बच्चे हिस्से साल पार्ट इंस्टॉलमेंट"
 )
+TIMES_IN_HINDI = spellings("ba(a)r dafa बार")
 COUNTED_IN_HUNDREDS = spellings(
     "ba(a)r dafa time times log logon people person persons km kms kg meter metre unit units year years sa(a)l calls messages "
     "बार लोग साल"

@@ -37,8 +37,12 @@ NOT_PAYING = spellings(
     "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok time "
     "number naam jawab mauka start stop delay "
     "cancel bech chori gum kho tod apply request complaint promise "
-    "fail failed decline declined pending reject atak बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
+    "fail failed decline declined pending reject rejected atak bounce bounced miss missed return returned refund refunded "
+    "reverse reversed skip overdue बाउंस फेल रिटर्न रिफंड बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
 )
+# "late ho gaya" is nothing that was done; "2 din late diya" is.
+COME_TO_BE = spellings("ho हो")
+LATE = spellings("late due delay लेट")
 CUT = spellings("kat कट")
 ASKING = spellings("kya kyon kyu kyun kab क्या क्यों कब")
 ASKING_FIRST = spellings("has have did do does is are was were why what when how")
