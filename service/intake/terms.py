@@ -252,7 +252,12 @@ def _due_date(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Date:
         code = "due_date_contradicts" if stated else "due_date_ambiguous"
         anchor.warnings.add(code, at, "the words name a day that does not exist: kept as said, to be read back")
         return _Date(None, ())
-    spoken = words.candidates or ((words.value,) if words.value else ())
+    named = words.candidates or ((words.value,) if words.value else ())
+    spoken = tuple(day for day in named if day - anchor.day <= _REACH)
+    if len(spoken) < len(named):
+        anchor.warnings.add("due_date_withheld", f"{at}_said", "the words name a day that lies too far ahead")
+        if not spoken:
+            return _Date(stated, ())
     if stated is None:
         if len(spoken) > 1:
             anchor.warnings.add("due_date_ambiguous", at, "the words leave more than one day open: read it back")
@@ -303,6 +308,8 @@ def _claim(claim: PaymentClaim, turns: Sequence[Turn], anchor: _Anchor) -> Claim
             None,
         )
         paid_on = spoken_day.value if spoken_day else None
+        if paid_on is not None and anchor.day - paid_on > _REACH:
+            paid_on = None
     return ClaimSaid(
         amount=amount,
         currency=currency if amount is not None else None,

@@ -102,6 +102,8 @@ def test_an_implausible_due_date_is_withheld(day: str) -> None:
         ({"amount_said": "kuch paisa"}, {}),
         ({"due_date_said": "20 January 2020"}, {"due_date_withheld": "commitment.due_date_said"}),
         ({"due_date_said": "yesterday"}, {"due_date_withheld": "commitment.due_date_said"}),
+        ({"due_date_said": "5/2/2999"}, {"due_date_withheld": "commitment.due_date_said"}),
+        ({"due_date_said": "5 feb 2050"}, {"due_date_withheld": "commitment.due_date_said"}),
         ({"due_date_said": "jaldi"}, {}),
     ],
 )
@@ -109,6 +111,16 @@ def test_words_for_what_no_promise_can_be_are_withheld_with_a_warning(words: Any
     terms, found = settled(words)
     assert terms.promise
     assert (terms.promise.amount, terms.promise.due_date, found) == (None, None, codes)
+
+
+def test_a_day_that_lies_too_far_ahead_or_back_is_no_candidate() -> None:
+    terms, codes = settled({"due_date_said": "kal ya 5/2/2999"})
+    assert terms.promise
+    assert (terms.promise.due_date, terms.promise.due_date_candidates) == (date(2026, 1, 29), ())
+    assert codes == {"due_date_withheld": "commitment.due_date_said"}
+    claim = settled(None, payment_claim={"quote": "5/2/1926 ko diya tha"})[0].claim
+    assert claim
+    assert claim.paid_on is None
 
 
 def test_today_is_no_day_before_the_conversation() -> None:
