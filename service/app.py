@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 
 from service.calls import direct
 from service.edge import Edge, InFlight
-from service.errors import exception_handlers
 from service.pages import room
+from service.rendering import exception_handlers
 from service.routes import (
     borrowers,
     context,

@@ -22,7 +22,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import edge, strictjson
-from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated, invalid_body, refuse_broken_ids
+from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated
+from service.invalid import invalid_body, refuse_broken_ids
 from statemachine.wire import Frozen
 
 if TYPE_CHECKING:

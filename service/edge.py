@@ -30,9 +30,8 @@ from service.errors import (
     RateLimited,
     TooLarge,
     Unavailable,
-    problem_for,
-    problem_response,
 )
+from service.rendering import problem_for, problem_response
 
 BODY_LIMIT_BYTES: Final = 1 << 20
 HOOK_BODY_LIMIT_BYTES: Final = 4 << 20

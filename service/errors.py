@@ -1,37 +1,22 @@
-"""The named refusals of the service, their one form on the wire, and the one place that turns errors into them.
+"""The named refusals of the service, and their one form on the wire.
 
 Codes, titles and members are API 1 and 14. A problem never carries a value of the input; ids are the one exception
 (`id_conflict`, `ambiguous_identifier`). Names of fields are told, because that is what a client mends.
 
-This file must not know any route, table or rule of the domain: callers raise, it renders.
+This file must not know any route, table or rule of the domain, nor how a refusal reaches its caller: callers raise,
+`service.rendering` answers.
 """
 
-import traceback
-import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
-from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-import msgspec
-import pydantic
-import structlog
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-
-from service.outage import database_out_of_reach
-
-MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 1
 ERRORS_LIMIT: Final = 100  # listed fields of one answer; `detail` counts them all
 FIELD_LIMIT_CHARS: Final = 200  # of one field's name in an answer
-TRACE_LIMIT_FRAMES: Final = 16
-LIBRARY_LIMIT_FRAMES: Final = 3
-
-log = structlog.get_logger("service.errors")
 
 
 class FieldError(NamedTuple):
@@ -257,237 +242,6 @@ class OtherHttp(Problem):
             self.title = f"HTTP {status}"
         self.code = self.title.lower().replace(" ", "_").replace("-", "_")
         super().__init__(self.title.lower(), headers=headers)
-
-
-# -- rendering ---------------------------------------------------------------------------------------------------------
-
-
-def problem_response(problem: Problem) -> Response:
-    return Response(
-        msgspec.json.encode(problem.body()), problem.status, headers=problem.headers(), media_type=MEDIA_TYPE
-    )
-
-
-def problem_for(error: Exception) -> Problem:
-    """The problem that answers whatever was raised. What is no refusal of ours is logged here, with an id, once.
-
-    A `pydantic.ValidationError` is no refusal: a route that reads a client's document says so with `invalid_body`;
-    one that escapes from anywhere else is a fault of ours.
-    """
-    if isinstance(error, Problem):
-        return error
-    if isinstance(error, HTTPException):
-        return _from_http(error)
-    if isinstance(error, RequestValidationError):
-        return _from_parameters(error)
-    if database_out_of_reach(error):
-        log.warning("unavailable", error=type(error).__name__, where=_where(error))
-        return Unavailable("the database cannot be reached just now; it is safe to send it again")
-    error_id = uuid.uuid4().hex[:12]
-    log.error("request_failed", error_id=error_id, error=type(error).__name__, where=_where(error))
-    return InternalError(error_id)
-
-
-async def answer_problem(request: Request, error: Exception) -> Response:
-    """An exception handler in Starlette's form for everything in `HANDLED`."""
-    return problem_response(problem_for(error))
-
-
-# What the application hands to `answer_problem`. Everything else raised is caught by `service.edge`, not by a handler
-# for `Exception`: Starlette would raise it again after answering, and the server would log it with its message, which
-# may hold input.
-HANDLED: Final[tuple[type[Exception], ...]] = (Problem, HTTPException, RequestValidationError)
-
-
-def exception_handlers() -> dict[int | type[Exception], Callable[[Request, Exception], Awaitable[Response]]]:
-    """For `FastAPI(exception_handlers=...)`."""
-    return dict.fromkeys(HANDLED, answer_problem)
-
-
-# -- a client's document that a model does not take --------------------------------------------------------------------
-
-INPUT_CODES: Final = frozenset(
-    {
-        "unknown_field",
-        "missing",
-        "wrong_type",
-        "not_in_enum",
-        "not_a_date",
-        "naive_timestamp",
-        "time_in_future",
-        "bad_id",
-        "invalid_identifier",
-        "unknown_type",
-        "too_many",
-        "too_long",
-    }
-)
-
-# pydantic's names for what API 14 has a code for; what is in neither table is `wrong_type`. A validator of ours raises
-# `PydanticCustomError(<code of API 14>, "...")`, and one that judges a whole model names its field in the context:
-# `PydanticCustomError("missing", "...", {"field": "borrower_id"})`.
-_PYDANTIC_CODES: Final[Mapping[str, str]] = {
-    "extra_forbidden": "unknown_field",
-    "missing": "missing",
-    "too_short": "missing",
-    "string_too_short": "missing",
-    "union_tag_not_found": "missing",
-    "literal_error": "not_in_enum",
-    "enum": "not_in_enum",
-    "date_parsing": "not_a_date",
-    "date_from_datetime_parsing": "not_a_date",
-    "date_from_datetime_inexact": "not_a_date",
-    "datetime_parsing": "not_a_date",
-    "datetime_from_date_parsing": "not_a_date",
-    "datetime_object_invalid": "not_a_date",
-    "timezone_aware": "naive_timestamp",  # should be aware
-    "string_too_long": "too_long",
-}
-TOO_LARGE: Final = "too_large"  # a validator's own code for what is a 413, as for `extra`
-PROSE_FIELDS: Final = frozenset({"summary", "extra"})  # too long is 413 here and 422 elsewhere (API 3, 14)
-
-
-def invalid_body(
-    error: pydantic.ValidationError,
-    document: object,
-    *,
-    repaired: Iterable[str] = (),
-    prose: Collection[str] = PROSE_FIELDS,
-) -> Problem:
-    """The 422 (or 413, when prose is too long) for a document that a model did not take.
-
-    `document` is what was validated: pydantic's locations also hold union tags and validators' names, and only the
-    document tells which of their parts the client wrote. `repaired` are the paths from `strictjson.parse`; ids among
-    them are refused too.
-    """
-    details = error.errors(include_url=False, include_input=False)
-    found = _one_per_field(_field_error(detail, document) for detail in details)
-    for field, code in found.items():
-        if code == TOO_LARGE or (code == "too_long" and field in prose):
-            return TooLarge(field)
-    for broken in broken_ids(repaired):
-        found[broken.field] = broken.code
-    return InvalidBody([FieldError(field, code) for field, code in found.items()])
-
-
-ID_NAMES: Final = frozenset(
-    {
-        "borrower_id",
-        "loan_id",
-        "cycle_id",
-        "conversation_id",
-        "event_id",
-        "message_id",
-        "payment_ref",
-        "decision_id",
-    }
-)
-
-
-def refuse_broken_ids(repaired: Iterable[str]) -> None:
-    """Raises `InvalidBody` when an id had to be repaired: two ids must never become one (API 1)."""
-    if broken := broken_ids(repaired):
-        raise InvalidBody(broken)
-
-
-def broken_ids(repaired: Iterable[str]) -> list[FieldError]:
-    """The ids and identifiers among the repaired paths. What lies in `extra` is the client's own and is none."""
-    errors = []
-    for path in repaired:
-        names = path.split(".")
-        if "extra" in names:
-            continue
-        if names[-1] in ID_NAMES:
-            errors.append(FieldError(path, "bad_id"))
-        elif names[-2:] == ["identifier", "value"]:
-            errors.append(FieldError(path, "invalid_identifier"))
-    return errors
-
-
-def _field_error(detail: Any, document: object) -> FieldError:
-    kind, context = detail["type"], detail.get("ctx") or {}
-    names = _written(detail["loc"], document, keep_last=kind == "missing" and "field" not in context)
-    code = _PYDANTIC_CODES.get(kind) or (kind if kind in INPUT_CODES or kind == TOO_LARGE else "wrong_type")
-    if kind == "too_long" and "actual_length" in context:  # pydantic's own, of a list; ours is of a text
-        code = "too_many"
-    if "field" in context:
-        names.append(str(context["field"]))
-    elif kind in ("union_tag_invalid", "union_tag_not_found"):
-        discriminator = str(context.get("discriminator", "")).strip("'")
-        names.append(discriminator)
-        if kind == "union_tag_invalid":
-            code = "unknown_type" if discriminator == "type" else "not_in_enum"
-    return FieldError(".".join(names) or "body", code)
-
-
-def _written(location: Sequence[int | str], document: object, *, keep_last: bool) -> list[str]:
-    """The parts of a location that the client wrote; `keep_last` for a field that is not there."""
-    names: list[str] = []
-    here: Any = document
-    for position, part in enumerate(location):
-        container: Any = here if isinstance(here, (dict, list)) else ()
-        try:
-            here = container[part]
-        except (KeyError, IndexError, TypeError):
-            if not (keep_last and position == len(location) - 1):
-                continue  # a union's tag or a validator's name
-        names.append(str(part))
-    return names
-
-
-def _one_per_field(errors: Iterable[FieldError]) -> dict[str, str]:
-    """Each member of a union complains for itself: one code per field, and a telling one before `wrong_type`."""
-    found: dict[str, str] = {}
-    for field, code in errors:
-        if found.get(field, "wrong_type") == "wrong_type":
-            found[field] = code
-    return found
-
-
-def _from_parameters(error: RequestValidationError) -> Problem:
-    """Query, path and header parameters, checked like bodies. The first part of a location says where it stood."""
-    details = error.errors()
-    if any(detail["type"] == "json_invalid" for detail in details):
-        return MalformedJson()
-    found: dict[str, str] = {}
-    for detail in details:
-        parts = detail["loc"][1:]
-        error_here = _field_error({**detail, "loc": parts}, dict.fromkeys(parts[:1]))
-        found.setdefault(error_here.field, error_here.code)
-    return InvalidBody([FieldError(field, code) for field, code in found.items()])
-
-
-def _from_http(error: HTTPException) -> Problem:
-    """The framework's own refusals; its words are not passed on, its headers (`Allow`) are."""
-    headers = dict(error.headers or {})
-    named: Mapping[int, Callable[[], Problem]] = {
-        400: MalformedJson,
-        401: Unauthenticated,
-        404: lambda: NotFound(headers=headers),
-        405: lambda: MethodNotAllowed(headers=headers),
-        413: TooLarge,
-        415: NotJson,
-        429: RateLimited,
-        503: Unavailable,
-    }
-    make = named.get(error.status_code)
-    return make() if make else OtherHttp(error.status_code, headers)
-
-
-# -- faults ------------------------------------------------------------------------------------------------------------
-
-
-def _where(error: BaseException) -> list[str]:
-    """The way to a fault as places in the code, innermost last; of libraries only where it ended.
-
-    The error's message stays out: it may hold input.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    kept = [frame for frame in frames[:-LIBRARY_LIMIT_FRAMES] if "site-packages" not in frame.filename]
-    kept = (kept + frames[-LIBRARY_LIMIT_FRAMES:])[-TRACE_LIMIT_FRAMES:]
-    places = ["/".join(Path(frame.filename).parts[-2:]) + f":{frame.lineno} {frame.name}" for frame in kept]
-    cause = error.__cause__ or error.__context__
-    return [*places, f"after {type(cause).__name__}"] if cause else places
 
 
 def _shortened(name: str) -> str:

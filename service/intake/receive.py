@@ -30,7 +30,6 @@ from service.errors import (
     InvalidBody,
     Problem,
     Unavailable,
-    problem_response,
 )
 from service.forget import arriving
 from service.hooks import bodies as hook_bodies
@@ -40,6 +39,7 @@ from service.intake.message_ids import without_numbers
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
+from service.rendering import problem_response
 from service.resuming.resumes import RESUME, Entered
 from statemachine.entries import (
     ConversationEnded,

@@ -23,8 +23,9 @@ from starlette.types import Message
 
 from service import edge
 from service.calls import JSON, DirectRoute, taken_by
-from service.errors import FieldError, InvalidBody, problem_for, problem_response
+from service.errors import FieldError, InvalidBody
 from service.mcp.tool import Tool
+from service.rendering import problem_for, problem_response
 
 _IN_PATH: Final = re.compile(r"{(\w+)}")
 

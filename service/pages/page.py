@@ -20,10 +20,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from service import edge
 from service.calls import Parameters, checked
-from service.errors import InvalidBody, MissingScope, Problem, Unavailable, problem_for
+from service.errors import InvalidBody, MissingScope, Problem, Unavailable
 from service.pages import session
 from service.pages.drawing import Frame, Page, Refused, draw
 from service.pages.session import Person
+from service.rendering import problem_for
 
 if TYPE_CHECKING:
     from service.wiring import Parts

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from service import audit
-from service.errors import problem_for
 from service.pages import session
 from service.pages.drawing import ROOM, Page, draw
 from service.pages.page import HEADERS, SIGN_IN, FormNotOurs, Visit, form_of, page, pages, refused, seen_again
+from service.rendering import problem_for
 
 if TYPE_CHECKING:
     from service.wiring import Parts

@@ -22,7 +22,8 @@ from structlog.testing import capture_logs
 
 from service import edge
 from service.edge import BODY_LIMIT_BYTES, HOOK_BODY_LIMIT_BYTES, Edge, InFlight, RateLimit
-from service.errors import MissingScope, RateLimited, exception_handlers
+from service.errors import MissingScope, RateLimited
+from service.rendering import exception_handlers
 from service.serving import Http
 from tests.limits import PATIENCE_SECONDS
 
