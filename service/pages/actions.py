@@ -67,6 +67,8 @@ class Ask(Page):
     asked: tuple[Asked, ...]
     back: str
     problem: str
+    is_grave: bool = False
+    """Whether it cannot be undone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from channels.said import numbers
 from service import audit, records
 from service.narrative import BY_A_PERSON, Withheld, narrative, previous_step, said_in_words
 from service.pages import reading
-from service.pages.drawing import Page, hide
+from service.pages.drawing import Page, day, hide, money
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfOne, listed
 from service.pages.reading import Seen, Start, cycle_of
@@ -50,10 +50,11 @@ TIMELINE_ROWS: Final = 30
 AUDIT_ROWS: Final = 5
 PROMISED: Final = ("status", "amount", "currency", "due_date")
 SHOWN_FIELDS: Final = (
-    "kind", "text", "amount", "amount_due", "currency", "due_date", "outcome", "message_id", "payment_ref", "method", "reason",
+    "kind", "text", "amount", "amount_due", "due_date", "outcome", "message_id", "payment_ref", "method", "reason",
     "purpose", "until", "settles", "loan_id", "cycle_id", "conversation_id",
 )  # fmt: skip
 """Of an event on the time line; whose number it names is masked where numbers are shown."""
+MONEY: Final = frozenset({"amount", "amount_due"})
 CODES: Final = frozenset({"kind", "outcome", "purpose", "method"})
 """Those of them that are read as words."""
 
@@ -141,12 +142,18 @@ def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy
         turns=tuple(Turn(turn["speaker"], turn["text"]) for turn in entry.get("turns") or ()),
         details=()
         if is_told
-        else tuple(
-            (name, str(entry[name]).replace("_", " ") if name in CODES else str(entry[name]))
-            for name in SHOWN_FIELDS
-            if entry.get(name) is not None
-        ),
+        else tuple((name, _detail(name, entry)) for name in SHOWN_FIELDS if entry.get(name) is not None),
     )
+
+
+def _detail(name: str, entry: Mapping[str, Any]) -> str:
+    """A field of an event as it is read: money where its currency is, a day as days are written."""
+    value = entry[name]
+    if name in MONEY:
+        return money(str(value), entry.get("currency"))
+    if name == "due_date":
+        return day(str(value))
+    return str(value).replace("_", " ") if name in CODES else str(value)
 
 
 def _said(entry: Mapping[str, Any], hidden: frozenset[str]) -> tuple[Said, ...]:

@@ -16,7 +16,7 @@ from service.intake.durable import Waiting
 from service.pages.drawing import Page
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfAnswers, OfCases, OfPage, OfWaiting, listed
-from service.pages.rollout import WORDS, measured_once, periods_of
+from service.pages.rollout import WORDS, measured_once, mode_of, periods_of
 from service.pages.tables import csv_of, wants_csv
 from service.records import machinery, rollout_cases, vendor_bodies
 from service.records import waiting as stored_waiting
@@ -77,7 +77,7 @@ async def rollout_cases_of(visit: Visit) -> Response:
         Cases(
             words=WORDS[wanted.measure],
             channel=wanted.channel,
-            period=str(period.get("mode") or "before it was noted"),
+            period=mode_of(period),
             start=period["from"],
             end=period["to"],
             is_elsewhere=wanted.measure == "next_elsewhere",

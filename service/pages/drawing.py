@@ -83,8 +83,8 @@ def environment() -> Environment:
         loader=FileSystemLoader(ROOM), undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters.update(
-        when=when, day=day, clock=clock, money=money, since=since, lasting=lasting, mask=mask, hide=hide, words=words,
-        segment=segment, chosen=chosen, anchor=anchor, query=query, share=share, many=many,
+        when=when, day=day, near_day=near_day, clock=clock, money=money, since=since, lasting=lasting, mask=mask, hide=hide,
+        words=words, segment=segment, chosen=chosen, anchor=anchor, query=query, share=share, many=many,
     )  # fmt: skip
     return made
 
@@ -122,6 +122,13 @@ def day(value: date | str | None) -> str:
         return "–"
     read = date.fromisoformat(value) if isinstance(value, str) else value
     return f"{read:%a} {read.day} {read:%b} {read.year}"
+
+
+@pass_context
+def near_day(context: Context, value: date | str | None) -> str:
+    """A day in a list: its year only when it is another than this one."""
+    told = day(value)
+    return told.removesuffix(f" {_local(context, context['frame'].now).year}")
 
 
 @pass_context

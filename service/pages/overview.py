@@ -29,13 +29,15 @@ FUNNEL_WIDTH: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One of the morning's questions: how many, and where they are. `calm` is what is said when there are none."""
+    """One of the morning's questions: how many, and where they are. `more` is what can be said of them at once, with a time where
+    there is one that matters; `calm` is what is said when there are none."""
 
     asks: str
     count: int
     link: str
     calm: str
-    more: str = ""
+    more: str
+    at: datetime | None = None
     is_bad: bool = False
 
 
@@ -106,21 +108,22 @@ async def overview(visit: Visit) -> Response:
 async def _counted(visit: Visit) -> dict[str, Any]:
     day, now, tenant = today(visit), visit.parts.clock(), visit.tenant
     policy = visit.parts.policies.for_tenant(tenant)
-    night = day.start - timedelta(days=1)
+    night, missing = day.start - timedelta(days=1), now - timedelta(minutes=policy.report_missing_minutes)
 
     def look(conn: Connection) -> dict[str, Any]:
         return {
             "day": day,
             "at": now,
-            "due": board.promises_due(conn, tenant, day.date, day.date),
+            "due": board.promises_due_by_rung(conn, tenant, day.date, day.date),
             "due first": board.promises_due_page(conn, tenant, day.date, day.date, now, FIRST_ROWS, None).items,
             "called first": board.callbacks_page(conn, tenant, now, FIRST_ROWS, None, day.end).items,
             "overdue": board.promises_overdue(conn, tenant, night, now),
             "broken": board.broken(conn, tenant, night),
             "callbacks": board.callbacks(conn, tenant, now, day.end),
-            "missing": records.missing_reports(conn, tenant, now - timedelta(minutes=policy.report_missing_minutes)),
+            "missing": records.missing_reports(conn, tenant, missing),
+            "missing first": records.missing_page(conn, tenant, missing, now, 1, None).items,
             "ignored": resumes.ignored(conn, tenant, day.start, day.end),
-            "aside": records.set_aside_open(conn, tenant),
+            "aside": records.set_aside_open_by_reason(conn, tenant),
             "waiting": chats.waiting(conn, tenant, now),
             "counted": records.counted(conn, tenant, day.start, day.end),
             "conversations": board.conversations_by_channel(conn, tenant, day.start, day.end),
@@ -163,18 +166,36 @@ def _drawn(counted: dict[str, Any], elsewhere: int, age: float) -> Overview:
 
 
 def _questions(counted: dict[str, Any]) -> tuple[Question, ...]:
-    broken, overdue = counted["broken"], counted["overdue"]
+    broken, overdue, due, aside = counted["broken"], counted["overdue"], counted["due"], counted["aside"]
+    called = [item["at"] for item in counted["called first"] if item["at"] is not None]
+    oldest = [item["started_at"] for item in counted["missing first"]]
     return (
-        Question("Promises due today, unpaid", counted["due"], "/ops/promises?show=today", "Nothing is due today"),
+        Question(
+            "Promises due today, unpaid", sum(due.values()), "/ops/promises?show=today", "Nothing is due today", _listed(due)
+        ),
         Question(
             "Broken or overdue since yesterday", broken + overdue, "/ops/promises?show=broken", "No promise was broken",
             f"{overdue} past their day, {broken} told by the ledger", is_bad=True,
         ),
-        Question("Callbacks asked for, today", counted["callbacks"], "/ops/callbacks?today=true", "Nobody asked to be called"),
-        Question("Calls without a report", counted["missing"], "/ops/missing-reports", "Every call was reported"),
-        Question("Resumes ignored today", counted["ignored"], "/ops/resumes?today=true&ignored=true", "Every start was used"),
-        Question("Set aside", counted["aside"], "/ops/set-aside?status=open", "Nothing is set aside"),
+        Question(
+            "Callbacks asked for, today", counted["callbacks"], "/ops/callbacks?today=true", "Nobody asked to be called",
+            "the next" if called else "in words only", called[0] if called else None,
+        ),
+        Question(
+            "Calls without a report", counted["missing"], "/ops/missing-reports", "Every call was reported",
+            "the oldest", oldest[0] if oldest else None,
+        ),
+        Question(
+            "Resumes ignored today", counted["ignored"], "/ops/resumes?today=true&ignored=true", "Every start was used",
+            f"of {counted['resumes']['total']:,} that were asked for",
+        ),
+        Question("Set aside", sum(aside.values()), "/ops/set-aside?status=open", "Nothing is set aside", _listed(aside)),
     )  # fmt: skip
+
+
+def _listed(counts: dict[str, int]) -> str:
+    """How many of each, in words."""
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 def _bars(counts: dict[str, int], path: str, by: str, **also: str) -> tuple[Bar, ...]:

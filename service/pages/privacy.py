@@ -84,6 +84,7 @@ def _ask(visit: Visit, who: Seen, problem: str = "") -> Response:
             ),
             back=f"/ops/borrowers/{segment(who.one.borrower_id)}",
             problem=problem,
+            is_grave=True,
         ),
         422 if problem else 200,
     )

@@ -36,12 +36,21 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A period: its mode, and when it begins and ends; null where it does not."""
+
+    mode: str
+    start: datetime | None
+    end: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class OfChannel:
     """A channel: its mode now, its periods in their order, and each measure with its value in each of them."""
 
     channel: str
     mode: str
-    periods: tuple[str, ...]
+    periods: tuple[Span, ...]
     measures: tuple[Measure, ...]
 
 
@@ -78,6 +87,10 @@ async def measured(visit: Visit) -> Response:
     return visit.show(Rollout(channels, found["counted_from"], found["as_of"]))
 
 
+def mode_of(period: Mapping[str, Any]) -> str:
+    return str(period.get("mode") or "before it was noted")
+
+
 def _of_channel(found: Mapping[str, Any]) -> OfChannel:
     channel, periods = found["channel"], periods_of(found)
 
@@ -89,7 +102,7 @@ def _of_channel(found: Mapping[str, Any]) -> OfChannel:
     return OfChannel(
         channel=channel,
         mode=found["mode"],
-        periods=tuple(str(period.get("mode") or "before it was noted") for period in periods),
+        periods=tuple(Span(mode_of(period), period["from"], period["to"]) for period in periods),
         measures=tuple(
             Measure(told.words, tuple(valued(told, place) for place in range(len(periods))), told.is_part)
             for told in MEASURES
@@ -117,7 +130,8 @@ class _Told:
             return "–"
         if self.whole is None:
             return f"{found:,}" if isinstance(found, int) else f"{found:,.2f}"
-        return f"{found:,} ({share(found, _at(period, self.whole))})"
+        whole = _at(period, self.whole)
+        return f"{found:,} ({share(found, whole)})" if whole else f"{found:,}"
 
 
 def _at(period: Period, path: str) -> Any:

@@ -28,6 +28,7 @@ from service.records.aside import (
     set_aside_conflict,
     set_aside_item,
     set_aside_open,
+    set_aside_open_by_reason,
     settle_set_aside,
 )
 from service.records.beside import CALLBACK, Derived, Row, derived, save_derived, stored_derived, stored_derived_each
@@ -146,6 +147,7 @@ __all__ = [
     "set_aside_conflict",
     "set_aside_item",
     "set_aside_open",
+    "set_aside_open_by_reason",
     "settle_set_aside",
     "stored",
     "stored_derived",

@@ -143,6 +143,13 @@ def set_aside_open(connection: Connection, tenant: str) -> int:
     return int(connection.execute(select(func.count()).select_from(SET_ASIDE).where(*where)).scalar_one())
 
 
+def set_aside_open_by_reason(connection: Connection, tenant: str) -> dict[str, int]:
+    """They, by reason."""
+    where = (SET_ASIDE.c.tenant == tenant, SET_ASIDE.c.status == "open")
+    wanted = select(SET_ASIDE.c.reason, func.count()).where(*where).group_by(SET_ASIDE.c.reason)
+    return {reason: int(count) for reason, count in connection.execute(wanted.order_by(SET_ASIDE.c.reason))}
+
+
 def set_aside_item(connection: Connection, tenant: str, id_: int) -> tuple[dict[str, Any], bytes] | None:
     """One item as it is listed, and what was kept."""
     columns = [SET_ASIDE.c[name] for name in _SHOWN]

@@ -113,10 +113,10 @@ def _unpaid() -> ColumnElement[bool]:
     return and_(JOURNEY.c.rung != "none", JOURNEY.c.stage != "paid")
 
 
-def promises_due(connection: Connection, tenant: str, first: date, last: date) -> int:
-    """Promises in force that fall due from the first to the last day and are not paid."""
+def promises_due_by_rung(connection: Connection, tenant: str, first: date, last: date) -> dict[str, int]:
+    """Promises in force that fall due from the first to the last day and are not paid, by rung."""
     where = (JOURNEY.c.tenant == tenant, JOURNEY.c.promise_due_date.between(first, last), _unpaid())
-    return int(connection.execute(select(func.count()).select_from(JOURNEY).where(*where)).scalar_one())
+    return _pairs(connection, select(JOURNEY.c.rung, func.count()).where(*where).group_by(JOURNEY.c.rung))
 
 
 def promises_by_day(connection: Connection, tenant: str, first: date, last: date) -> dict[date, int]:

@@ -52,6 +52,7 @@ PLACES = {
     "withholding": "/ops/borrowers/B-101/withhold?event_id=whatsapp:wa-7:1",
     "judging": "/ops/borrowers/B-101/judge?event_id=whatsapp:wa-7:1",
 }
+PHONED = ("overview", "borrower", "promises", "hooks")
 NASTY_PLACE = "/ops/borrowers/B-105"
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PICTURED_SCALE, PICTURED_PIXELS = 0.8, 2_000
@@ -122,8 +123,9 @@ def test_every_page_fits_a_phone(room: Room) -> None:
         over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert over <= 0, (name, over)
     if "SCREENSHOTS_TO" in os.environ:
-        page.goto("/ops")
-        page.screenshot(path=Path(os.environ["SCREENSHOTS_TO"]) / "overview-phone.png")
+        for name in PHONED:
+            page.goto(PLACES[name])
+            page.screenshot(path=Path(os.environ["SCREENSHOTS_TO"]) / f"{name}-phone.png")
     assert wrong == []
     context.close()
 

@@ -280,8 +280,8 @@ async def test_a_day_of_vendors_is_told_in_numbers_that_lead_to_bodies(house: Ap
     async with enter() as browser:
         page = await browser.get("/ops/hooks")
         voice, chat = [words_of(row) for row in page.partition("<tbody>")[2].split("</tr>")[:2]]
-        assert "Voice 7 3 4 0 0 7 invalid 1 unreadable 1" in voice
-        assert "WhatsApp 4 2 2 0 0 – –" in chat
+        assert " 7 3 4 0 0 7 invalid 1 unreadable 1 " in voice
+        assert " 4 2 2 0 0 – – " in chat
         aside = re.search(r'href="(/ops/set-aside[^"]+)"', page)
         assert aside is not None
         assert await rows_behind(browser, unescape(aside[1])) == 1
