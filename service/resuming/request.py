@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from sqlalchemy import Connection
 from channels import CHANNELS
 from service import naming, records
 from service.database import DatabaseUnavailable
+from service.intake.envelope import provisional_id
 from service.naming import Called
 from service.policy import Policy
 from service.proposer.proposals import TIMEOUT, UNAVAILABLE
@@ -77,7 +79,7 @@ class _Seen(msgspec.Struct):
     known: list[_One]
     degraded: str | None = None
     stranger: _One | None = None
-    """What is kept under an identifier that is nobody's yet: never handed out, but a stop in it binds."""
+    """What is kept under the identifier while it is nobody's: never handed out, but a stop in it binds."""
 
 
 async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
@@ -186,11 +188,9 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
         ids = (named.borrower_id,) if named.borrower_id else named.candidates
         every = (_read(conn, tenant, id_, basis, now, asked.loan_id) for id_ in ids)
         known = [one for one in every if one is not None]
-        if known or named.provisional_id is None:
-            return known, None
-        stranger = _read(conn, tenant, named.provisional_id, basis, now, asked.loan_id)
-        is_alone = stranger is not None and stranger.borrower_id == named.provisional_id
-        return known, stranger if is_alone else None
+        alone = _alone(named, who, parts.secrets)
+        stranger = _read(conn, tenant, alone, basis, now, asked.loan_id) if alone is not None else None
+        return known, stranger if stranger is not None and stranger.borrower_id == alone else None
 
     def understood(found: _One | records.Stored) -> _One:
         if isinstance(found, _One):
@@ -211,6 +211,13 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
             parts.unreadable.labels(ROUTE).inc()
         log.error("resume.unreadable", tenant=tenant, fault=type(fault).__name__)
         return _Seen([], "memory_unavailable")
+
+
+def _alone(named: naming.Named, who: Called, secrets: Secrets) -> str | None:
+    """Under which id is kept what was told of an identifier (or loan) while it is nobody's; None when it is somebody's."""
+    if who.identifier is not None and named.warning == "identifier_not_linked":
+        return provisional_id(secrets, who.identifier.kind, who.identifier.value)
+    return named.provisional_id
 
 
 def _by_identifier(
@@ -250,23 +257,26 @@ async def merged_within(parts: Parts, tenant: str, event_id: str) -> bool:
 
 
 def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contact:
+    """What was told of the identifier before anybody knew whose it is counts with what is known of who was named."""
     if seen.degraded:
         return unknown(policy.time_zone)
-    people = seen.known or ([seen.stranger] if seen.stranger is not None else [])
-    if not people:
-        return contact_of_nobody(policy.time_zone, now, policy)
-    contacts = [
-        weighed(
-            gist.time_zone,
-            hold_ends=gist.hold_ends,
-            opted_out=channel in gist.opted_out,
-            attempts=[at for on, at in gist.attempts if on == channel and now - ATTEMPTS_WINDOW < at <= now],
-            now=now,
-            policy=policy,
-        )
-        for gist in (one.gist for one in people)
-    ]
+    apart = [seen.stranger.gist] if seen.stranger is not None else []
+    contacts = [_weighed([one.gist, *apart], channel, policy, now) for one in seen.known]
+    if not contacts:
+        return _weighed(apart, channel, policy, now) if apart else contact_of_nobody(policy.time_zone, now, policy)
     return contacts[0] if len(contacts) == 1 else strictest(contacts)
+
+
+def _weighed(of: Sequence[Gist], channel: str, policy: Policy, now: datetime) -> Contact:
+    """By all of them, where the first one is."""
+    return weighed(
+        of[0].time_zone,
+        hold_ends=[end for gist in of for end in gist.hold_ends],
+        opted_out=any(channel in gist.opted_out for gist in of),
+        attempts=[at for gist in of for on, at in gist.attempts if on == channel and now - ATTEMPTS_WINDOW < at <= now],
+        now=now,
+        policy=policy,
+    )
 
 
 def _kept(

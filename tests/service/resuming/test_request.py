@@ -119,6 +119,33 @@ async def test_a_stop_told_under_a_number_that_is_nobodys_yet_binds_whoever_woul
         }  # fmt: skip
 
 
+async def test_a_stop_told_under_a_number_before_it_is_linked_binds_who_names_the_borrower_with_it(
+    tmp_path: Path,
+) -> None:
+    """A dialler has an id and a number; that the number asked to be left alone came on its own."""
+    async with api(tmp_path, attempts_in_7_days=3, contact_hours=("08:00", "08:30")) as service:
+        borrower, _ = await somebody(service)
+        phone, other = service.phone(), service.phone()
+        await service.event("contact.opted_out", None, channel="voice", identifier=phone)
+        await service.told(None, 2, outcome="no_answer", direction="outbound", identifier=other)
+        await service.told(borrower, 1, outcome="no_answer", direction="outbound")
+
+        async def contact(channel: str, **who: Any) -> tuple[list[str], bool]:
+            answer = await service.post("/v1/resume", {"channel": channel} | who)
+            told = answer["contact"]
+            assert told["allowed"] is False
+            return sorted(set(told["reasons"]) - {"outside_hours"}), told["next_allowed_at"] is not None
+
+        assert await contact("voice", borrower_id=borrower, identifier=phone) == (["opted_out"], False)
+        assert await contact("voice", borrower_id="B-new", identifier=phone) == (["opted_out"], False)
+        assert await contact("whatsapp", borrower_id=borrower, identifier=phone) == ([], True)
+        assert await contact("voice", borrower_id=borrower) == ([], True), "who is named without the number"
+        assert await contact("voice", borrower_id=borrower, identifier=other) == (["attempts_exceeded"], True)
+        await service.event("identifier.linked", "B-other", identifier=phone)
+        assert await contact("voice", borrower_id=borrower, identifier=phone) == ([], True), "somebody else's by now"
+        assert await contact("voice", borrower_id="B-other", identifier=phone) == (["opted_out"], False)
+
+
 async def test_a_stranger_of_whom_something_is_kept_is_found_under_a_name_without_the_number(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         phone = service.phone()
