@@ -151,11 +151,11 @@ class Line:
 
     def is_only_a_length(self) -> bool:
         """ "sirf 2 din", "2 more days please": how long, and nothing else."""
+        if len(self.items) > LONGEST_BARE_ANSWER:
+            return False
         said = self.texts[: len(self.items)]
-        return (
-            len(said) <= LONGEST_BARE_ANSWER
-            and NUMBER in said
-            and all(text in _IN_A_BARE_ANSWER or text in words.MORE or text in words.ONLY for text in said)
+        return NUMBER in said and all(
+            text in _IN_A_BARE_ANSWER or text in words.MORE or text in words.ONLY for text in said
         )
 
     # -- days ---------------------------------------------------------------------------------------------------------

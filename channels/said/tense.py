@@ -15,6 +15,7 @@ from channels.said.line import NOTHING, NUMBER, DayPhrase, Line, Money
 FARTHEST_VERB_ITEMS = 40  # a verb farther away belongs to something else
 NEGATION_REACH_ITEMS = 3
 CONDITION_REACH_ITEMS = 6
+MOST_DENIALS = 16  # who denies more often in one text promises nothing that is clear
 
 
 _NOT_OF_MONEY = words.ADDRESSED | words.TALK | (words.NOT_PAYING - {"promise"})
@@ -47,7 +48,7 @@ class Verbs:
     def __init__(self, line: Line) -> None:
         self._texts = line.texts
         self._length = len(line.items)
-        self._kept: tuple[DayPhrase | Money, ...] = (*line.days, *line.money)
+        self._kept = sorted([*(phrase.after for phrase in line.days), *(phrase.after for phrase in line.money)])
         self._taken_back: tuple[DayPhrase | Money, ...] = (*line.denied_days, *line.denied_money)
         self._days = sorted(phrase.first for phrase in (*line.days, *line.denied_days))
         said = set(line.texts)
@@ -170,7 +171,7 @@ class Verbs:
         """Whether the text promises money of the speaker's own: nothing denied, asked, put off or tied to an if."""
         texts = self._texts[: self._length]
         denials = [place for place in range(self._length) if self._denies(place)]
-        if any(not self._spent(place) for place in denials):
+        if len(denials) > MOST_DENIALS or any(not self._spent(place) for place in denials):
             return False
         if not words.PUT_OFF.isdisjoint(texts) or "?" in texts:
             return False
@@ -186,14 +187,14 @@ class Verbs:
         if not denied or not words.KNOWING.isdisjoint(self._texts[max(0, place - 1) : place + 2]):
             return False
         nearest = max(denied, key=lambda phrase: phrase.first)
-        return place < nearest.first or not any(nearest.after <= kept.first < place for kept in self._kept)
+        return place < nearest.first or _first_from(self._kept, nearest.after + 1, place + 1) > place
 
     def _refused(self, offer: int) -> bool:
         """ "nahi dunga", "dunga nahi"."""
         follower = self._texts[offer + 1]
         if follower in words.NOT and self._texts[offer + 2] not in words.OTHERWISE:
             return True
-        spoken = max((phrase.after for phrase in self._kept if phrase.first < offer), default=0)
+        spoken = _last_before(self._kept, offer + 1, 0)
         return any(map(self._denies, range(max(spoken, offer - NEGATION_REACH_ITEMS), offer)))
 
     def takes_up_a_day(self, after: int) -> bool:

@@ -13,7 +13,7 @@ from babel.numbers import format_decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.said import amount, dates, due_date, in_past_tense, moment, numbers, paid_on, words
+from channels.said import amount, dates, due_date, in_past_tense, moment, numbers, paid_on, promises, words
 from channels.said.grammar import KEPT_CHARACTERS
 from tests.examples import often
 from tests.work import grows_linearly
@@ -30,6 +30,7 @@ _VOCABULARY = sorted(
     | words.NEXT | words.END | words.MONTH | words.WEEK | words.DAY | words.KE | words.KO | words.OR | words.TO | words.NOT
     | words.PAST | words.FUTURE | words.CURRENCIES.keys() | words.OCLOCK | words.PARTS_OF_DAY.keys() | words.INSIDE | words.LATER
     | words.HALF | words.QUARTERS.keys() | words.ORDINALS.keys() | words.COUNTED | words.BETWEEN | words.ARTICLE
+    | words.CORRECTS | words.GRANTED | words.ASKED_FOR | words.QUARTER | words.POINT | words.INCOME | {"after", "before"}
 )  # fmt: skip
 _pieces = st.one_of(
     st.sampled_from(_VOCABULARY),
@@ -73,6 +74,7 @@ def test_any_text_is_read_without_an_error_and_says_one_thing_at_a_time(text: st
 UNITS = (
     "1", "1,", "1-", "1/", "1:", "1.", "12 ", "5 ko ", "kal ", "kal, ", "ek lakh ", "do teen ", "zero ", "kar diya ",
     "paid not ", "next Friday ", "5 to 6 ", "between ", "rs.", "salary aayegi kal ", "5/1 ", "account no ", "5k", "a1",
+    "2 din ", "2 din do ", "20 nahi ", "kal nahi parso dunga ", "salary 5 ko ", "5 ko salary 6 ko dunga ", "day after ",
     "½", "ा", "़", "न्", "٣", "-", "\n", "\ud800", "🙂", "ﷺ", "e\u0301",
 )  # fmt: skip
 
@@ -84,6 +86,7 @@ def test_no_text_takes_more_work_than_its_length_warrants(unit: str) -> None:
         amount(text)
         due_date(text, SAID_AT, INDIA)
         in_past_tense(text)
+        promises(text)
 
     assert grows_linearly(read, SHORT_TEXT, 2)
 
