@@ -11,7 +11,8 @@ from service.commands.starting import configured
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings
-from service.wiring import beside, sweeper_of
+from service.wiring.beside import beside
+from service.wiring.running import sweeper_of
 from service.working import work_until_stopped
 
 

@@ -10,7 +10,7 @@ from service.commands.starting import configured
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings
-from service.wiring import proposing
+from service.wiring.proposing import proposing
 from service.working import work_until_stopped
 
 log = structlog.get_logger("service")

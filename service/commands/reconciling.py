@@ -16,7 +16,7 @@ from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.reconciler import Address, CannotReconcile, Reconciled, reconcile
 from service.settings import Settings
-from service.wiring import beside
+from service.wiring.beside import beside
 
 FAILED = 1
 KEY_CHARACTERS = 4_096

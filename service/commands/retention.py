@@ -13,7 +13,7 @@ from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.retention.job import Ended, Retention
 from service.settings import Settings
-from service.wiring import beside
+from service.wiring.beside import beside
 
 
 def run(dry: bool) -> None:

@@ -46,7 +46,7 @@ async def _migrate(settings: Settings, policies: Policies) -> None:
     click.echo("the database is at this version's tables")
     if settings.uses_kafka:
         from service.intake import kafka_topics
-        from service.wiring import topics_of
+        from service.wiring.kafka import topics_of
 
         topics = list(topics_of(settings).values())
         days = max(1, round(policies.log_retention_days))
@@ -98,7 +98,8 @@ def list_set_aside(tenant: str | None, status: str) -> None:
 def retry_set_aside(tenant: str | None, number: int) -> bool:
     """Whether there was such an item; it was tried once more."""
     from service.intake.receive import retried
-    from service.wiring import beside_kafka, embedded
+    from service.wiring.embedded import embedded
+    from service.wiring.kafka import beside_kafka
 
     settings, policies = configured()
     log_to_stderr("WARNING")

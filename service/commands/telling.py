@@ -19,7 +19,7 @@ from service.keys import SCOPES, create
 from service.policy import Policies, Policy
 from service.serving import serve as serve_http
 from service.settings import DEFAULT_DATABASE, Settings
-from service.wiring import embedded
+from service.wiring.embedded import embedded
 
 DEMO_TENANT: Final = "dev"
 DEV_KEY_FILE: Final = "dev-key"

@@ -16,7 +16,11 @@ from prometheus_client.metrics import MetricWrapperBase
 from service import settings
 from service.metrics.standing import GAUGES
 from service.policy import Policies
-from service.wiring import beside, beside_kafka, embedded, proposing, sweeper_of, writing
+from service.wiring.beside import beside
+from service.wiring.embedded import embedded
+from service.wiring.kafka import beside_kafka, writing
+from service.wiring.proposing import proposing
+from service.wiring.running import sweeper_of
 
 NOBODY = {"BORROWER_MEMORY_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"}
 

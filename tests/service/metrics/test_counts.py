@@ -23,7 +23,7 @@ from service.models.measured import Measures
 from service.policy import Policies
 from service.rebuild import rebuild
 from service.records.standing import Behind
-from service.wiring import embedded
+from service.wiring.embedded import embedded
 from statemachine.volatility import Volatility
 from tests.service.api import Api, api
 from tests.service.conftest import Where
