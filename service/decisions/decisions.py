@@ -102,8 +102,9 @@ class Decisions:
         means = self._means
         acting = means.acting(tenant, by)
         at = _clamped(body.observed_at, acting.now, "observed_at") if body.observed_at else acting.now
-        named = body.source_version or await self._read(tenant, decision_id)
-        is_held = body.source_version is not None and body.observed_at is None
+        named, is_held = body.source_version, body.source_version is not None and body.observed_at is None
+        if named is None:  # what the source itself says it is at now, whenever the caller last saw it
+            named, at = await self._read(tenant, decision_id), acting.now
 
         def check(conn: Connection) -> tuple[str, bool]:
             acting.begin()

@@ -323,6 +323,18 @@ async def test_a_source_that_can_be_asked_is_asked_before_anybody_acts(tmp_path:
         assert reader.asked == asked, "of one that may not be used nobody need be asked"
 
 
+async def test_what_the_source_says_is_seen_now_whenever_the_caller_last_saw_it(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        agents, reader = Agents(service), Reader("v13")
+        use(service, sources=reader)
+        await agents.decide("D-1")
+        await agents.see("v12", minutes=5)
+        refused = await agents.check("D-1", observed_at=service.ago(minutes=50))
+        assert (refused.status, refused["observed_version"], refused["decision_status"]) == (409, "v13", "stale")
+        assert await agents.current() == set()
+        assert (await agents.past("D-1"))["observed_version"] == "v13"
+
+
 async def test_stored_proposals_die_with_a_report(tmp_path: Path) -> None:
     async with api(tmp_path) as service:
         agents, proposal = Agents(service), table_of(Proposal)
