@@ -121,6 +121,7 @@ def _completed(draft: Draft, by_rules: Draft) -> Draft:
     return replace(
         draft,
         commitment=draft.commitment or by_rules.commitment,
+        promised_at=draft.promised_at if draft.commitment else by_rules.promised_at,
         payment_claim=draft.payment_claim or by_rules.payment_claim,
         callback=draft.callback or by_rules.callback,
         reached=draft.reached or by_rules.reached,

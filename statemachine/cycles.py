@@ -176,13 +176,12 @@ def _claim(claims: Sequence[ConversationTold], status: Status, payments: Sequenc
     last = claims[-1]
     said = last.claim
     assert said is not None, "only conversations with a claim are placed as claims"
-    since = start_of_day(said.paid_on, zone) if said.paid_on else last.at
+    at = said.at or last.at
+    since = start_of_day(said.paid_on, zone) if said.paid_on else at
     if any(p.received > 0 and p.at >= since for p in payments):
         return None
     amount = None if said.amount is None else quantised(said.amount, said.currency or "")
-    return Claim(
-        amount, said.currency, said.paid_on, said.quote, said.said, last.channel, last.conversation_id, last.at
-    )
+    return Claim(amount, said.currency, said.paid_on, said.quote, said.said, last.channel, last.conversation_id, at)
 
 
 def _is_closed(holding: Holding) -> bool:

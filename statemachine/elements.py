@@ -55,9 +55,10 @@ class Value(BaseModel):
 
 
 class ClaimSaid(Value):
-    """ "I have paid", as one conversation said it."""
+    """ "I have paid", as one conversation said it; `at`: when, where that was before its end."""
 
     amount: Decimal | None = None
+    at: Stamp | None = None
     currency: str | None = None
     paid_on: date | None = None
     quote: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from statemachine.conclusions import (
@@ -18,6 +19,7 @@ from statemachine.conclusions import (
     StartedConversation,
 )
 from statemachine.elements import (
+    CommitmentSaid,
     ContactChoice,
     ConversationBegun,
     ConversationTold,
@@ -61,22 +63,40 @@ def conversations_told(
     now: datetime,
     prose_days: float,
     hidden: frozenset[str],
+    commitments: Iterable[CommitmentSaid],
 ) -> tuple[tuple[Conversation, ...], list[datetime]]:
-    """Conversations with their prose: of the newest few, not past its retention, and without what a person withheld."""
+    """Conversations with their prose: of the newest few, not past its retention, and without what a person withheld. Amounts
+    that any revision of one promised are no balance in it."""
     life = timedelta(days=prose_days)
     words = {e.event_id: e for e in prose if e.text and now < e.at + life}
     in_words = [c for c in reversed(conversations) if c.event_id in words][:PROSE_CONVERSATIONS]
     shown = {c.event_id for c in in_words}
-    told = [_told(c, words.get(c.event_id) if c.event_id in shown else None, hidden) for c in conversations]
+    promised: dict[tuple[str, str], tuple[Decimal, ...]] = {}
+    for said in commitments:
+        amounts = said.amount_candidates if said.amount is None else (said.amount,)
+        if amounts:
+            chat = (said.channel, said.conversation_id)
+            promised[chat] = tuple(dict.fromkeys((*promised.get(chat, ()), *amounts)))
+    told = [
+        _told(
+            c,
+            words.get(c.event_id) if c.event_id in shown else None,
+            hidden,
+            promised.get((c.channel, c.conversation_id), ()),
+        )
+        for c in conversations
+    ]
     return tuple(told), [c.at + life for c in in_words]
 
 
-def _told(c: ConversationTold, prose: ProseTold | None, hidden: frozenset[str]) -> Conversation:
+def _told(
+    c: ConversationTold, prose: ProseTold | None, hidden: frozenset[str], promised: tuple[Decimal, ...]
+) -> Conversation:
     """A conversation is concluded once for the prose it is told with, and kept with what it rests on: most of a record's
     are the same after a merge as before it."""
-    kept: tuple[ProseTold | None, Conversation] | None = c.__dict__.get(_KEPT)
-    if kept is not None and kept[0] is prose and not hidden:
-        return kept[1]
+    kept: tuple[ProseTold | None, tuple[Decimal, ...], Conversation] | None = c.__dict__.get(_KEPT)
+    if kept is not None and kept[0] is prose and kept[1] == promised and not hidden:
+        return kept[2]
     text, held_back = without(prose.text, hidden) if prose else (None, 0)
     claims = prose is not None and prose.claims
     conversation = Conversation(
@@ -98,13 +118,13 @@ def _told(c: ConversationTold, prose: ProseTold | None, hidden: frozenset[str]) 
         entered_state=c.entered_state,
         prose=None if claims else text,
         claiming=text if claims else None,
-        amounts=prose.amounts if prose else (),
+        amounts=tuple(dict.fromkeys((*prose.amounts, *promised))) if prose else (),
         loan_id=c.loan_id,
         cycle_id=c.cycle_id,
         held_back=held_back,
     )
     if not hidden:
-        c.__dict__[_KEPT] = (prose, conversation)
+        c.__dict__[_KEPT] = (prose, promised, conversation)
     return conversation
 
 

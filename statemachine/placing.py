@@ -45,8 +45,9 @@ def holdings_of(
                 continue
             # Also of a call that dropped: the next one takes it up where it broke off (DESIGN 9).
             holding.reached_inform = holding.reached_inform or c.step in STEPS_INFORMED
-            if c.claim:
-                holding.claims.append(c)
+        if c.claim and c.outcome not in NOBODY_OUTCOMES:
+            for ref in calendar.place(c.loan_id, c.cycle_id, c.claim.at or c.at):
+                holdings[ref].claims.append(c)
     for element in counted.identifiers:
         if element.what == "verified":
             for ref in calendar.place(element.loan_id, element.cycle_id, element.at):

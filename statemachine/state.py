@@ -153,7 +153,9 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
     callback, callback_ends = callback_of(conversations, now)
     promise_ends = [c.promise_overdue_at for c in cycles if c.promise_overdue_at]
     redirected_to, moved = whose(counted.redirects) if counted.redirects else NOBODYS
-    told, prose_ends = conversations_told(conversations, counted.prose, now, policy.prose_days, hidden)
+    told, prose_ends = conversations_told(
+        conversations, counted.prose, now, policy.prose_days, hidden, counted.commitments
+    )
     if hidden:
         cycles = tuple(cycle_without(cycle, hidden) for cycle in cycles)
         callback = callback and words_without(callback, hidden)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
 from channels import said as words
+from channels.chats import Said
 from statemachine.entries import Callback, Commitment, Fact, PaymentClaim
+from statemachine.grounding import quote_stands
 
 WORDS_MAX: Final = 120
 """Of our own summaries (DESIGN 18)."""
@@ -25,6 +29,18 @@ class Draft:
     payment_claim: PaymentClaim | None = None
     callback: Callback | None = None
     facts: tuple[Fact, ...] = ()
+    promised_at: datetime | None = None
+    """When the newest of the turns was written that the commitment rests on."""
+
+
+def last_said_at(texts: Iterable[str | None], said: Sequence[Said]) -> datetime | None:
+    """When the borrower wrote the newest of the turns in which these words stand, each where it stands last."""
+    found = []
+    for text in filter(None, texts):
+        turns = (turn for turn in reversed(said) if quote_stands(text, (turn,)) == "stands")
+        last = next(turns, None)
+        found += [last.at] if last is not None else []
+    return max(found, default=None)
 
 
 def promised_in(commitment: Commitment | None) -> frozenset[Decimal]:

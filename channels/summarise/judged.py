@@ -24,7 +24,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from channels import said as words
 from channels.channel import Channel
 from channels.chats import Said
-from channels.summarise.draft import WORDS_MAX, Draft, promised_in
+from channels.summarise.draft import WORDS_MAX, Draft, last_said_at, promised_in
 from statemachine.entries import Callback, Commitment, Fact, PaymentClaim
 from statemachine.grounding import quote_stands
 from statemachine.screening import instructs, screened
@@ -181,6 +181,9 @@ def _structure(answer: Answer, said: Sequence[Said], channel: Channel) -> Draft:
         if asked and _stands(asked.quote, said)
         else None,
         facts=tuple(_facts(answer, said)),
+        promised_at=last_said_at((commitment.quote, commitment.amount_said, commitment.due_date_said), said)
+        if commitment
+        else None,
     )
 
 

@@ -79,6 +79,7 @@ def plain(said: Sequence[Said], channel: Channel, ended_at: datetime, zone: str)
         commitment=commitment,
         payment_claim=_claim(found.claim, zone) if found.claim else None,
         callback=_callback(found.callback, zone) if found.callback else None,
+        promised_at=max((s.said.at for s in (found.amount, found.due, found.quote) if s), default=None),
     )
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, or_, select, update
 
 from service import records
+from service.chats.revising import Report
 from service.chats.rows import CHAT, LINE, due_times
 from service.intake import envelope
 from service.tables import SUMMARY
@@ -109,7 +110,7 @@ def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, d
     return (row[0] or 0, row[1]) if row else (0, None)
 
 
-def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[tuple[str, dict[str, Any]]]:
+def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[Report]:
     """Our own summaries of this conversation, each with its event id as it was posted, the newest `REVISIONS_READ` first."""
     if not chat.revision:
         return []

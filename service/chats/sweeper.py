@@ -32,12 +32,12 @@ from channels.chats import Line, Said, modality_of, said_in, within
 from service import records
 from service.chats import claims
 from service.chats.claims import Claimed, Stored
-from service.chats.withdrawn import reports_of_withdrawn
+from service.chats.revising import PROMISED_AT, is_alive, is_told_already
+from service.chats.withdrawn import Withdrawn, promises_withdrawn, withdrawn_from
 from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
 from service.intake import envelope
 from service.intake.receive import receive
-from service.intake.stamping import WORDS_WITHDRAWN
 from service.metrics import Counter
 from service.narrative import narrative, previous_step
 from service.reading import Known
@@ -220,7 +220,7 @@ class Sweeper:
             await self._finish(mine, chat.changes, 0, None, chat)
             return
         made = await self.made(look, said)
-        withdrawn = await self._withdrawn(mine.tenant, look, said, made)
+        made, withdrawn = await self._anew(mine.tenant, look, said, made)
         await self._post(mine, look, _summary(look, said, made, withdrawn), chat.changes, made)
 
     async def look(self, mine: Claimed) -> Look | None:
@@ -260,15 +260,27 @@ class Sweeper:
             said, CHANNELS[chat.channel], ended_at=_ended_at(chat), zone=look.zone, handed_out=handed_out
         )
 
-    async def _withdrawn(self, tenant: str, look: Look, said: Sequence[Said], made: Summarised) -> list[str]:
-        """3: the earlier summaries of ours of which words were taken back since."""
-        if all(line.kind == "said" for line in look.lines):
-            return []
-        told = await self._parts.database.read_slow(lambda conn: claims.told_by_us(conn, tenant, look.chat))
-        is_all = len(look.lines) < claims.LINES_READ
-        return reports_of_withdrawn(
-            told, said, made.turns, since=None if is_all else min(line.at for line in look.lines)
-        )
+    async def _anew(
+        self, tenant: str, look: Look, said: Sequence[Said], made: Summarised
+    ) -> tuple[Summarised, Withdrawn]:
+        """3: without a promise that an earlier summary of ours told, and the earlier ones of which words were taken back."""
+        chat, draft = look.chat, made.draft
+        if not chat.revision:
+            return made, Withdrawn()
+        told = await self._parts.database.read_slow(lambda conn: claims.told_by_us(conn, tenant, chat))
+        withdrawn = Withdrawn()
+        if any(line.kind != "said" for line in look.lines):
+            is_all = len(look.lines) < claims.LINES_READ
+            since = None if is_all else min(line.at for line in look.lines)
+            withdrawn = withdrawn_from(told, said, made.turns, since=since)
+        at, state = draft.promised_at, look.memory.state if look.memory is not None else None
+        if draft.commitment is None or at is None or state is None:
+            return made, withdrawn
+        conversation = (chat.channel, chat.conversation_id)
+        alive = is_alive(state, conversation, json.loads(chat.named), at, _ended_at(chat))
+        if is_told_already(at, told, promises_withdrawn(told, withdrawn), alive=alive):
+            made = replace(made, draft=replace(draft, commitment=None, promised_at=None))
+        return made, withdrawn
 
     async def previews(self, tenant: str | None, most: int) -> AsyncIterator[dict[str, Any]]:
         """What would be posted of each chat that is behind, over or not; nothing is claimed, stored or posted."""
@@ -278,7 +290,7 @@ class Sweeper:
                 continue
             said = said_in(look.lines)
             made = await self.made(look, said)
-            withdrawn = await self._withdrawn(one.tenant, look, said, made)
+            made, withdrawn = await self._anew(one.tenant, look, said, made)
             shown: dict[str, Any] = {"tenant": one.tenant, "borrower_id": look.chat.borrower_id, "by": made.by}
             shown |= {"model_failed": made.failed, "rule_broken": made.refused, "covered": _is_covered(look)}
             body = json.loads(envelope.body_bytes(_summary(look, said, made, withdrawn)))
@@ -357,7 +369,7 @@ def _ended_at(chat: Stored) -> datetime:
 # -- the summary ----------------------------------------------------------------------------------------------------------
 
 
-def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Sequence[str]) -> Summary:
+def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Withdrawn) -> Summary:
     """As it is posted. The turns are those that a model may see: a live value is in no summary (AC-77)."""
     chat, draft = look.chat, made.draft
     named: dict[str, Any] = json.loads(chat.named)
@@ -383,8 +395,17 @@ def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Sequ
         callback=draft.callback,
         facts=list(draft.facts),
         turns=[turn.turn() for turn in turns],
-        extra={"summarised_by": made.by, **({WORDS_WITHDRAWN: list(withdrawn)} if withdrawn else {})},
+        extra=_extra(made, withdrawn),
     )
+
+
+def _extra(made: Summarised, withdrawn: Withdrawn) -> dict[str, Any]:
+    promised_at = made.draft.promised_at if made.draft.commitment is not None else None
+    return {
+        "summarised_by": made.by,
+        **({PROMISED_AT: promised_at.isoformat()} if promised_at else {}),
+        **withdrawn.extra(),
+    }
 
 
 def _with_evidence(every: tuple[Said, ...], quotes: Sequence[str]) -> tuple[Said, ...]:

@@ -115,9 +115,9 @@ def _without_memory(body: Summary) -> Summary:
     return body.model_copy(update={"turns": turns})
 
 
-def withdrawn_in(extra: Mapping[str, Any]) -> tuple[str, ...]:
-    """The reports that `words_withdrawn` in the `extra` of a later one names; what is no list of ids means nothing there."""
-    named = extra.get(WORDS_WITHDRAWN)
+def withdrawn_in(extra: Mapping[str, Any], name: str = WORDS_WITHDRAWN) -> tuple[str, ...]:
+    """The reports that the `extra` of a later one names there; what is no list of ids means nothing."""
+    named = extra.get(name)
     ids = (
         [one for one in named if isinstance(one, str) and 0 < len(one) <= ID_CHARACTERS]
         if isinstance(named, list)

@@ -312,11 +312,21 @@ def _claim(claim: PaymentClaim, turns: Sequence[Turn], anchor: _Anchor) -> Claim
             paid_on = None
     return ClaimSaid(
         amount=amount,
+        at=_said_at(claim.quote, turns, anchor),
         currency=currency if amount is not None else None,
         paid_on=paid_on,
         quote=claim.quote,
         said=claim.paid_on_said,
     )
+
+
+def _said_at(quote: str | None, turns: Sequence[Turn], anchor: _Anchor) -> datetime | None:
+    """When the borrower said it last, where the turns tell: a chat that goes on repeats what was said long before its end."""
+    if not quote:
+        return None
+    spoken = (turn for turn in reversed(turns) if turn.at is not None and quote_stands(quote, (turn,)) == "stands")
+    at = next((turn.at for turn in spoken), None)
+    return at if at is not None and at < anchor.ended_at else None
 
 
 def _callback(callback: CallbackPosted, anchor: _Anchor) -> CallbackSaid | None:
