@@ -1,8 +1,8 @@
 """The borrowers of a tenant who may answer a search: by the index, and by their records where the index is behind.
 
-    1 named   those whose notes have most of its words, by the index
+    1 named   those in whose notes its words tell most, by the index: a rare word more than a common one
     2 behind  those whom the index does not know as they are now: each record is read, and who has a word of the query is
-              looked at as well, again those with most of them
+              looked at as well, again those in whom they tell most
     3 keep    what was read in 2 is indexed, some at a time, so that it is read once
 
 After `READ_SECONDS`, in a thread, 2 begins no other page; whoever is not read by then is not passed over, but `is_cut_short` says
@@ -12,9 +12,8 @@ so. How hits are ranked, this file must not know.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -32,7 +31,7 @@ from service.recall.index import Hash, Words
 from statemachine.record import UnreadableRecord
 
 CANDIDATES: Final = 200
-"""Borrowers looked at of those whom the index names, and as many of those it is behind with: those with most of the words."""
+"""Borrowers looked at of those whom the index names, and as many of those it is behind with."""
 READ_SECONDS: Final = 10.0
 READ_AT_ONCE: Final = 200
 KEPT_AT_ONCE: Final = 20
@@ -54,37 +53,45 @@ class Found:
 def having(
     connection: Connection, tenant: str, wanted: Sequence[bytes], policy: Policy, now: datetime, keyed_hash: Hash
 ) -> Found:
-    """1, 2. Reads in one snapshot."""
-    found, damaged = Found(), []
-    of_index = set(index.having(connection, tenant, wanted, CANDIDATES))
-    for stored in records.stored_each(connection, tenant, sorted(of_index)).values():
+    """2, then 1, by words counted in both. Reads in one snapshot."""
+    found, damaged = Found(), set[str]()
+    words, of_query = index.IndexedWords(keyed_hash), frozenset(wanted)
+    behind: list[tuple[str, frozenset[bytes]]] = []
+    for stored in _behind(connection, tenant, found):
+        try:
+            its = words.of(tenant, stored.version, understood(stored, policy, now).state)
+        except UnreadableRecord:
+            damaged.add(stored.borrower_id)
+            continue
+        found.read.append(its)
+        if has := of_query.intersection(its[3]):
+            behind.append((stored.borrower_id, has))
+    if found.is_cut_short:
+        return found
+    every, counted = index.counts(connection, tenant, wanted)
+    counted.update(word for _, has in behind for word in has)
+    tells = index.weights(every + len(found.read), counted)
+    told = sorted((-sum(tells[word] for word in has), borrower_id) for borrower_id, has in behind)
+    named = {*index.having(connection, tenant, tells, CANDIDATES), *(id_ for _, id_ in told[:CANDIDATES])}
+    for stored in records.stored_each(connection, tenant, sorted(named)).values():
         if stored.redirected_to is None:
             try:
                 found.known.append(understood(stored, policy, now))
             except UnreadableRecord:
-                damaged.append(stored.borrower_id)
-    words = index.IndexedWords(keyed_hash)
-    most: list[tuple[int, str, Known]] = []
-    until, last = time.monotonic() + READ_SECONDS, ""
-    while behind := index.behind(connection, READ_AT_ONCE, tenant, after=(tenant, last)):
-        for stored in records.stored_each(connection, tenant, [id_ for _, id_ in behind]).values():
-            try:
-                known = understood(stored, policy, now)
-            except UnreadableRecord:
-                damaged.append(stored.borrower_id)
-                continue
-            its = words.of(tenant, stored.version, known.state)
-            found.read.append(its)
-            if known.borrower_id not in of_index and (has := len(set(wanted).intersection(its[3]))):
-                most.append((-has, known.borrower_id, known))
-        most = heapq.nsmallest(CANDIDATES, most, key=lambda one: one[:2])
-        last = behind[-1][1]
-        if len(behind) == READ_AT_ONCE and time.monotonic() > until:
-            found.is_cut_short = True
-            return found
-    found.known += [known for _, _, known in most]
-    found.unreadable = tuple(sorted(set(damaged)))
+                damaged.add(stored.borrower_id)
+    found.unreadable = tuple(sorted(damaged))
     return found
+
+
+def _behind(connection: Connection, tenant: str, found: Found) -> Iterator[records.Stored]:
+    """Those whom the index does not know as they are, in the order of their ids; cut short when the time is over."""
+    until, last = time.monotonic() + READ_SECONDS, ""
+    while page := index.behind(connection, READ_AT_ONCE, tenant, after=(tenant, last)):
+        yield from records.stored_each(connection, tenant, [id_ for _, id_ in page]).values()
+        last = page[-1][1]
+        if len(page) == READ_AT_ONCE and time.monotonic() > until:
+            found.is_cut_short = True
+            return
 
 
 async def keep(database: Store, read: Sequence[Words]) -> None:

@@ -7,12 +7,14 @@ and a hash may be short. What is kept of a borrower is also kept as a whole, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, true, tuple_
+from sqlalchemy import Connection, and_, bindparam, case, func, insert, or_, select, true, tuple_
 
 from service.prepared import Prepared
 from service.recall.ranking import query_terms, terms_of
@@ -150,14 +152,32 @@ def drop_all(connection: Connection) -> None:
     connection.execute(INDEXED.delete())
 
 
-def having(connection: Connection, tenant: str, words: Sequence[bytes], most: int) -> list[str]:
-    """Whose notes have these words: the most of them first, then by id."""
-    count = func.count()
+Weights = Mapping[bytes, float]
+"""How much each word of a query tells: the rarer it is among the borrowers of a tenant, the more."""
+
+
+def counts(connection: Connection, tenant: str, words: Sequence[bytes]) -> tuple[int, Counter[bytes]]:
+    """How many borrowers are indexed, and how many of them have each of these words."""
+    of_all = select(func.count()).select_from(INDEXED).where(INDEXED.c.tenant == tenant)
+    every = int(connection.execute(of_all).scalar_one())
+    counted = select(WORD.c.word, func.count()).where(WORD.c.tenant == tenant, WORD.c.word.in_(words))
+    return every, Counter({bytes(word): n for word, n in connection.execute(counted.group_by(WORD.c.word))})
+
+
+def weights(every: int, having_it: Mapping[bytes, int]) -> Weights:
+    return {word: math.log1p(every / max(count, 1)) for word, count in having_it.items()}
+
+
+def having(connection: Connection, tenant: str, words: Weights, most: int) -> list[str]:
+    """Whose notes have these words: those first in whom they tell most together, then by id."""
+    if not words:
+        return []
+    told = func.sum(case(dict(words), value=WORD.c.word, else_=0.0))
     found = (
         select(WORD.c.borrower_id)
-        .where(WORD.c.tenant == tenant, WORD.c.word.in_(words))
+        .where(WORD.c.tenant == tenant, WORD.c.word.in_(list(words)))
         .group_by(WORD.c.borrower_id)
-        .order_by(count.desc(), WORD.c.borrower_id)
+        .order_by(told.desc(), WORD.c.borrower_id)
         .limit(most)
     )
     return list(connection.execute(found).scalars())

@@ -30,7 +30,10 @@ async def keep(e: Embedded, borrower: str, version: int, *terms: str) -> bool:
 
 
 async def having(e: Embedded, *terms: str) -> list[str]:
-    return await e.database.read(lambda c: index.having(c, TENANT, words(*terms), 10))
+    def look(c: Connection) -> list[str]:
+        return index.having(c, TENANT, index.weights(*index.counts(c, TENANT, words(*terms))), 10)
+
+    return await e.database.read(look)
 
 
 def stored(connection: Connection) -> list[Any]:
@@ -50,6 +53,14 @@ async def test_what_changed_is_changed_and_whoever_has_most_comes_first(e: Embed
     assert await having(e, "mother") == []
     assert await having(e, "aunt", "evening") == ["B-1", "B-2"]
     assert len(await e.database.read(stored)) == 5
+
+
+async def test_a_rare_word_tells_more_than_two_that_everybody_has(e: Embedded) -> None:
+    for number in range(6):
+        await e.post_to(f"B-{number}", summary(f"c-{number}"))
+        await keep(e, f"B-{number}", 1, *(("martha",) if number == 5 else ("salary", "evening")))
+    assert (await having(e, "salary", "evening", "martha"))[0] == "B-5"
+    assert (await having(e, "salary", "evening", "unheard"))[0] == "B-0"
 
 
 async def test_of_a_record_that_moved_on_nothing_is_changed(e: Embedded) -> None:

@@ -161,6 +161,19 @@ async def test_while_many_are_not_indexed_a_search_reads_them_and_recall_of_one_
     assert await behind_with(service) == 0, "who was read is indexed by it"
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_of_more_than_a_search_looks_at_those_are_kept_in_whom_its_words_tell_most(
+    service: Api, monkeypatch: pytest.MonkeyPatch, indexed: bool
+) -> None:
+    monkeypatch.setattr(across, "CANDIDATES", 3)
+    for number in range(8):
+        await stated(service, f"B-{number}", "wife is Martha" if number == 7 else "mother in hospital")
+    if indexed:
+        await service.parts.retention.run(by="test")
+    found = await service.post("/v1/search", {"query": "mother hospital Martha", "limit": 1})
+    assert [i["borrower_id"] for i in found["items"]] == ["B-7"]
+
+
 async def test_what_cannot_be_read_in_time_is_no_answer_and_the_next_search_goes_on_from_there(
     service: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
