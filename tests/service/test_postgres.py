@@ -49,7 +49,7 @@ from tests.service.embedded import (
     promise,
     stamped,
 )
-from tests.service.test_writer import assert_records_are_the_fold_of_the_journal, statuses
+from tests.service.writer.conftest import assert_records_are_the_fold_of_the_journal, statuses
 from tests.together.postgres import Postgres, running
 from tests.together.service import Service, ago
 
