@@ -87,7 +87,8 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     began = time.perf_counter()
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
-    is_late = bool(asked.wait_ms) and not await _waited(parts, tenant, who, asked, policy)
+    merged_by = asyncio.get_running_loop().time() + AFTER_WAIT_SECONDS
+    is_late = bool(asked.wait_ms) and not await _waited(parts, tenant, who, asked, policy, merged_by)
     now = parts.clock()
     asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
     resume_id = new_id(now)
@@ -96,7 +97,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     start = COLD
     mode = policy.mode_for(asked.channel, None)
     try:
-        seen = await _seen(parts, tenant, who, asked, policy, now)
+        seen = await _seen(parts, tenant, who, asked, policy, now, merged_by)
         degraded = seen.degraded
         one = seen.known[0] if len(seen.known) == 1 else None
         if one is not None:
@@ -157,7 +158,7 @@ async def _modelled(
     return TIMEOUT if is_late and proposed is None else (proposed, why)
 
 
-async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy) -> bool:
+async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, merged_by: float) -> bool:
     """Lets a model answer about the record as it is, as long as the caller opted to wait; False when it did not in time.
 
     In shadow nobody waits: the caller is to notice nothing of it. What is found here is not used: who has waited reads anew.
@@ -165,7 +166,7 @@ async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy
     if not parts.proposals.has_model or asked.proposal is not None:
         return True
     try:
-        seen = await _seen(parts, tenant, who, asked, policy, parts.clock())
+        seen = await _seen(parts, tenant, who, asked, policy, parts.clock(), merged_by)
         if seen.degraded or len(seen.known) != 1:
             return True
         (one,) = seen.known
@@ -178,7 +179,10 @@ async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy
         return True
 
 
-async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, now: datetime) -> _Seen:
+async def _seen(
+    parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, now: datetime, merged_by: float
+) -> _Seen:
+    """What stands, once what the caller has just posted is merged, for which is waited until `merged_by` of the loop's time."""
     basis = basis_of(policy)
 
     def look(conn: Connection) -> tuple[list[_One | records.Stored], _One | records.Stored | None]:
@@ -199,7 +203,7 @@ async def _seen(parts: Parts, tenant: str, who: Called, asked: Request, policy: 
         return _One(found.borrower_id, found.version, gist)
 
     try:
-        if asked.after is not None and not await merged_within(parts, tenant, asked.after):
+        if asked.after is not None and not await merged_within(parts, tenant, asked.after, merged_by):
             return _Seen([], "not_yet_merged")
         known, stranger = await parts.database.read(look)
         return _Seen(
@@ -246,11 +250,12 @@ def _read(
     return _held(glimpse, basis, now, loan_id) or records.stored(conn, tenant, borrower_id)
 
 
-async def merged_within(parts: Parts, tenant: str, event_id: str) -> bool:
-    """Whether an entry is merged, waiting up to a second for it (API 1, read your writes)."""
-    end = asyncio.get_running_loop().time() + AFTER_WAIT_SECONDS
+async def merged_within(parts: Parts, tenant: str, event_id: str, end: float | None = None) -> bool:
+    """Whether an entry is merged, waiting up to a second for it (API 1, read your writes), or until `end` of the loop's time."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + AFTER_WAIT_SECONDS if end is None else end
     while not await parts.database.read(lambda conn: records.is_merged(conn, tenant, event_id)):
-        if asyncio.get_running_loop().time() >= end:
+        if loop.time() >= end:
             return False
         await asyncio.sleep(AFTER_POLL_SECONDS)
     return True

@@ -14,7 +14,9 @@ from channels import CHANNELS
 from service.database import DatabaseUnavailable
 from service.policy import Policies, Policy
 from service.records import BORROWER
+from service.resuming.request import merged_within
 from service.resuming.resumes import new_id
+from service.wiring import Parts
 from tests.service.api import Answer, Api, Body, api
 
 COLD: Body = {
@@ -301,6 +303,26 @@ async def test_waiting_for_what_is_not_merged_is_degraded_and_fails_closed(
             "allowed": False, "reasons": ["unknown"], "next_allowed_at": None, "time_zone": "Asia/Kolkata",
         }  # fmt: skip
         assert answer["vars"]["degraded"] == "yes"
+
+
+async def test_who_waits_for_a_model_too_waits_no_longer_for_what_is_not_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[float | None] = []
+
+    async def noted(parts: Parts, tenant: str, event_id: str, end: float | None = None) -> bool:
+        ends.append(end)
+        return await merged_within(parts, tenant, event_id, end)
+
+    monkeypatch.setattr("service.resuming.request.AFTER_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("service.resuming.request.merged_within", noted)
+    async with api(tmp_path, model="scripted") as service:
+        borrower, phone = await somebody(service)
+        answer = await service.resume(borrower, identifier=phone, after="never-sent", wait_ms=100)
+        assert cold(answer, degraded="not_yet_merged")
+        first, second = ends
+        assert first is not None
+        assert first == second, "both looks wait until the same moment"
 
 
 async def test_a_database_that_is_gone_never_looks_like_a_new_customer(
