@@ -178,9 +178,11 @@ class Line:
 
     def denied_at(self, place: int) -> bool:
         """Whether a negation at `place` denies what it follows: not in "nahi to" and "5000, not more", nor in "5000 not 6000"."""
+        follower = self.texts[place + 1]
+        if self.texts[place] == "no" and (follower == NOTHING or follower in words.SENTENCE_ENDS - {"?"}):
+            return True  # "the 25th no"; but "20th, no, 23rd" corrects, and "the 25th, no?" asks for a yes
         if self.texts[place] not in words.NOT:
             return False
-        follower = self.texts[place + 1]
         if follower in words.OTHERWISE or follower in words.MORE_OR_LESS:
             return False
         beyond = self.skip(place + 1, _IN_FRONT_OF_A_DAY, 2)
@@ -193,6 +195,8 @@ class Line:
             return before == 0 or self.texts[before - 1] != "not"  # "not after the 10th" is by the 10th
         if self.texts[before] == "from":  # "from the 5th onwards", "a week from Friday"
             return self.texts[after] in _ONWARDS or (before > 0 and self.texts[before - 1] in words.UNITS_OF_TIME)
+        if self.texts[after] in words.COMING_SECOND_OF_TWO:
+            return True  # "25 wali EMI" is what fell due then
         place = self.skip(after, words.KE, 1)
         follower = self.texts[place + 1]
         if self.texts[place] in words.SE and follower not in words.AGO:

@@ -19,6 +19,7 @@ FARTHEST_DOUBT_ITEMS = 8
 
 
 _DENYING = words.NOT | words.CANNOT | words.HARD
+_MAY_DENY = _DENYING | words.DOUBTING | {"no", "too"}
 _AFTER_SOMETHING = words.AFTER_THAT | {"after"}
 
 
@@ -33,7 +34,7 @@ def take_back(line: Line) -> None:
     said = set(line.texts)
     if line.days and not _AFTER_SOMETHING.isdisjoint(said):
         _open_ends(line)
-    if _DENYING.isdisjoint(said) and not any(word.endswith("n't") for word in said):
+    if _MAY_DENY.isdisjoint(said) and not any(word.endswith("n't") for word in said):
         return
     phrases = {days.first: days.after for days in (*line.days, *line.denied_days)}
     phrases |= {money.first: money.after for money in (*line.money, *line.denied_money)}
@@ -74,6 +75,8 @@ class _Sentence:
             if word in words.CLAUSE_ENDS:
                 break
             others = others or place in self._phrases
+            if word == "too" and follower in words.TOO:
+                return _Verdict.DENIED
             if denies(word):
                 if follower in words.OTHERWISE or self._limits(place) or (word == "not" and place + 1 in self._phrases):
                     return _Verdict.MEANT
@@ -146,11 +149,17 @@ class _Sentence:
         return word in words.WILL or word in words.CAN or word.endswith("'ll")
 
     def _doubted(self, first: int) -> bool:
-        """ "I don't think I can pay on the 25th", "pata nahi 25 ko hoga"."""
+        """ "I don't think I can pay on the 25th", "pata nahi 25 ko hoga", "no way I can pay on the 25th"."""
+        offered = False
         for place in range(first - 1, max(-1, first - 1 - FARTHEST_DOUBT_ITEMS), -1):
-            word = self._texts[place]
-            if word in words.CLAUSE_ENDS:
+            word, follower = self._texts[place : place + 2]
+            if word in words.CLAUSE_ENDS or word in words.CORRECTS:
                 return False
+            if word in words.DOUBTING or (word == "no" and follower in words.NO_PROSPECT):
+                return True
+            if word == "no" and follower in words.NO_MEANS and not offered:
+                return True
+            offered = offered or self._is_offer(place)
             before = self._texts[place - 1] if place else NOTHING
             if word in words.KNOWING and (denies(before) or denies(self._texts[place + 1])):
                 return True

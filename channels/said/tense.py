@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from enum import Enum
+from itertools import pairwise
 
 from channels.said import words
 from channels.said.line import NOTHING, NUMBER, DayPhrase, Line, Money
@@ -55,6 +56,10 @@ class Verbs:
         self._income = not (words.INCOME | words.TO_ME).isdisjoint(said) or (
             not words.RECEIVE.isdisjoint(said) and self._receives(line.texts)
         )
+        self._of_money_alone = (
+            not self._income and not words.ARRIVING_MONEY.isdisjoint(said) and words.ADDRESSED_ANYHOW.isdisjoint(said)
+        )
+        self._income = self._income or self._of_money_alone
         self._paying = not words.PAYING_NOUN.isdisjoint(said)
         places = range(self._length)
         self._verbs = [place for place in places if self._is_verb(place)]
@@ -82,7 +87,7 @@ class Verbs:
             behind = _first_from(self._verbs, after, end)
             if behind < end:
                 return self._tense_at(behind, end)
-            if not words.OCCASIONS.isdisjoint(self._texts[begin:end]):
+            if self._is_an_occasion(begin, end):
                 return Tense.OCCASION
         return Tense.NONE
 
@@ -98,6 +103,13 @@ class Verbs:
         return any(
             self._texts[place] in words.INCOME and self._names_the_day(place) for place in range(begin, following)
         )
+
+    def _is_an_occasion(self, begin: int, end: int) -> bool:
+        """ "25 ko shaadi hai", "25 ko doosre loan ki EMI hai"."""
+        said = self._texts[begin:end]
+        if not words.OCCASIONS.isdisjoint(said):
+            return True
+        return any(word in words.ANOTHER and follower in words.OWED for word, follower in pairwise(said))
 
     def _is_verb_between(self, begin: int, end: int) -> bool:
         return _first_from(self._verbs, begin, end) < end or not words.PAY.isdisjoint(self._texts[begin:end])
@@ -139,6 +151,8 @@ class Verbs:
         word = self._texts[place]
         if word in words.HAPPENS or (self._income and self._arrives(place)):
             return Tense.OCCASION
+        if word in words.WILL and self._will_be_elsewhere(place, end):
+            return Tense.OCCASION
         if self._texts[place - 1 : place] == ["get"] and self._texts[place - 2 : place - 1] == ["i"]:
             return Tense.OCCASION  # "I get paid on the 5th"
         if word in words.ENGLISH_PAST_PARTICIPLES and self._not_yet(place):
@@ -148,9 +162,20 @@ class Verbs:
             place, tense = place + 1, further
         return Tense.NONE if self._texts[place + 1] in words.UNREAL else tense
 
+    def _will_be_elsewhere(self, will: int, end: int) -> bool:
+        """ "I will be out till the 25th", "they will pay me on the 25th"."""
+        following = self._texts[will + 1 : end]
+        if following[:1] == ["be"]:
+            return not words.OCCASIONS.isdisjoint(following)
+        return following[:1] == ["pay"] and following[1:2] in (["me"], ["us"])
+
     def _arrives(self, place: int) -> bool:
-        """ "salary aayegi", "paise mil jayenge"."""
-        return self._texts[place] in words.ARRIVES or self._texts[place - 1] in words.ARRIVING_STEM
+        """ "salary aayegi", "paise mil jayenge"; of money nobody says whose, only that it comes: "paise aayenge"."""
+        arriving, stems = words.ARRIVES, words.ARRIVING_STEM
+        if self._of_money_alone:
+            arriving, stems = words.COMES, words.COMING_STEM
+        mine = self._texts[place].endswith(words.OF_MYSELF)  # "paise leke aa jaunga"
+        return self._texts[place] in arriving or (self._texts[place - 1] in stems and not mine)
 
     def _not_yet(self, place: int) -> bool:
         """ "will be paid", "to be paid"; and "I have been paid" is money that came."""

@@ -97,8 +97,8 @@ PUT_OFF = spellings(
     "अगर यदि जब शायद कोशिश क्या क्यों"
 )
 # What denies beside "not" and "nahi", and every word that ends in "n't".
-CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never without")
-HARD = spellings("mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
+CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never nothing without")
+HARD = spellings("hard mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
 NOT_IN_HINDI = spellings("nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
 MORE_OR_LESS = spellings(
     "zyada zyaada jyada jyaada more less later earlier kam upar aage above beyond ज्यादा ज़्यादा कम ऊपर आगे"
@@ -109,9 +109,16 @@ MYSELF = spellings("i we")
 ONLY = spellings("only sirf just bas सिर्फ बस")
 # "I don't think", "pata nahi": a day after one of these and a negation is doubted.
 KNOWING = spellings("think sure believe know lagta lagti pata yakeen guarantee promise confirm लगता लगती पता")
+DOUBTING = spellings("doubt doubtful unlikely")
+NO_PROSPECT = spellings("way chance chances hope possibility")  # "there is no way I can pay on the 25th"
+NO_MEANS = spellings("money payment cash funds salary")  # "no money till the 25th"; not "no money but I will pay"
+TOO = spellings("early soon much high")  # "the 25th is too early"
 AFTER_THAT = spellings("uske iske us उसके इसके उस")
 THEY = spellings("wo woh vo voh ve वो वे वह")
 ADDRESSED = spellings("you aap tum आप तुम")
+ADDRESSED_ANYHOW = ADDRESSED | spellings(
+    "your aapko aapke aapka aapki tumko tumhe tumhare apko apke आपको आपके आपका तुमको तुम्हें"
+)
 TALK = spellings("baat bat baatcheet talk mulakat mil बात मिल")
 PAY = spellings("pay give send transfer deposit clear settle make do arrange complete try remit repay")
 AFTER_HABITUAL = spellings("hu hun hoon hai hain ho हूं हुं हैं है")
@@ -134,11 +141,19 @@ ARRIVING_STEM = spellings("mil aa मिल आ")
 TO_ME = spellings("mujhe mujhko mereko hume hamko मुझे मुझको हमें")
 RECEIVE = spellings("receive receives get gets getting receiving")
 IT = spellings("it this that done back")
+# Money that comes, where the text is not about who gets it: "25 ko paise aayenge", "money comes on the 25th".
+ARRIVING_MONEY = spellings("money funds cash paise paisa पैसे पैसा")
+COMES = spellings("aayenge aaenge aenge aayega aaega aega aayegi aaegi come comes coming आएंगे आयेंगे आएगा आयेगा")
+COMING_STEM = spellings("aa आ")
+OF_MYSELF = ("unga", "ungi", "oonga", "oongi", "ुंगा", "ूंगा", "ूंगी")
+ANOTHER = spellings("another other d[u|oo]sr[i|a|e] दूसरे दूसरी दूसरा")
+OWED = spellings("loan emi kist kisht installment instalment bank लोन ईएमआई किस्त")
 # Occasions that have a day of their own: it is not the day of a payment, unless a verb says so.
 OCCASIONS = spellings(
-    "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result joining hearing "
-    "due hospital station gaon gao village bahar out admit admitted leave chutti holiday travel travelling tour busy "
-    "शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल गांव बाहर छुट्टी"
+    "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result "
+    "joining hearing court rent kiraya school tuition due hospital station gaon gao village bahar out admit "
+    "admitted leave chutti holiday travel travelling tour busy किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन "
+    "जन्मदिन अस्पताल गांव बाहर छुट्टी"
 )
 AT_TIMES = spellings("kabhi kabhie sometimes bhi कभी भी")
 HAPPENS = spellings(
