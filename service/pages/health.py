@@ -17,7 +17,7 @@ from service.pages.cases import MODEL_MINUTES
 from service.pages.drawing import Page
 from service.pages.overview import today
 from service.pages.page import Visit, page, pages
-from service.pages.queries import OfBodies, listed
+from service.pages.queries import OfBodies, OfNothing, listed
 from service.pages.tables import csv_of, wants_csv
 from service.records import Page as Found
 from service.records import machinery
@@ -50,6 +50,7 @@ class System(Page):
 
 @page(router, "GET", "/ops/system")
 async def system(visit: Visit) -> Response:
+    visit.query(OfNothing)
     parts, now, tenant = visit.parts, visit.parts.clock(), visit.tenant
     is_readable = True
     try:
@@ -108,6 +109,7 @@ class Hooks(Page):
 
 @page(router, "GET", "/ops/hooks")
 async def hooks(visit: Visit) -> Response:
+    visit.query(OfNothing)
     return visit.show(Hooks(await _addresses(visit), today(visit).start))
 
 

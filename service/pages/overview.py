@@ -15,6 +15,7 @@ from service import records
 from service.chats import rows as chats
 from service.pages.drawing import Page, query
 from service.pages.page import Visit, page, pages
+from service.pages.queries import OfNothing
 from service.records import board
 from service.resuming import resumes
 from statemachine.conclusions import STAGES
@@ -99,6 +100,7 @@ def today(visit: Visit) -> Day:
 @page(router, "GET", "/ops")
 async def overview(visit: Visit) -> Response:
     """The six questions of the morning first, then the day so far."""
+    visit.query(OfNothing)
     await visit.parts.resumes.flush()
     counted = await visit.parts.counts.of(f"overview {visit.tenant}", lambda: _counted(visit))
     elsewhere, age = await visit.parts.intake.unmerged(visit.tenant, visit.parts.clock())

@@ -51,6 +51,10 @@ Yes = Annotated[bool, BeforeValidator(_yes)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 
 
+class OfNothing(Parameters):
+    """A page of which nothing can be asked."""
+
+
 class OfPage(Parameters):
     """A page of a list; `as` is `csv` for a file of it."""
 
