@@ -193,7 +193,9 @@ async def _seen(
         every = (_read(conn, tenant, id_, basis, now, asked.loan_id) for id_ in ids)
         known = [one for one in every if one is not None]
         alone = _alone(named, who, parts.secrets)
-        stranger = _read(conn, tenant, alone, basis, now, asked.loan_id) if alone is not None else None
+        if alone is None or alone in ids:
+            return known, None
+        stranger = _read(conn, tenant, alone, basis, now, asked.loan_id)
         return known, stranger if stranger is not None and stranger.borrower_id == alone else None
 
     def understood(found: _One | records.Stored) -> _One:

@@ -143,6 +143,12 @@ async def test_a_stop_told_under_a_number_before_it_is_linked_binds_who_names_th
         assert await contact("whatsapp", borrower_id=borrower, identifier=phone) == ([], True)
         assert await contact("voice", borrower_id=borrower) == ([], True), "who is named without the number"
         assert await contact("voice", borrower_id=borrower, identifier=other) == (["attempts_exceeded"], True)
+        provisional = (await service.told(None, 1, outcome="busy", direction="outbound", identifier=other))[
+            "borrower_id"
+        ]
+        assert await contact("voice", borrower_id=provisional, identifier=other) == ([], True), (
+            "two calls, counted once"
+        )
         await service.event("identifier.linked", "B-other", identifier=phone)
         assert await contact("voice", borrower_id=borrower, identifier=phone) == ([], True), "somebody else's by now"
         assert await contact("voice", borrower_id="B-other", identifier=phone) == (["opted_out"], False)
