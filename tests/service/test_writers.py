@@ -23,7 +23,7 @@ from service.writers import PAGE, PLACES, TEXTS, page
 from service.written import Piece
 from statemachine.volatility import TOOLS, WRITERS, Volatility, Writer
 from tests.service.api import Api, api
-from tests.service.test_proposer import MODEL, promised, proposer, settled
+from tests.service.proposer.conftest import MODEL, promised, proposer, settled
 from tests.together.model import ModelServer, chosen
 
 ROOT = Path(__file__).parents[2]

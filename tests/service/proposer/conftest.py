@@ -1,0 +1,117 @@
+"""A proposer over the embedded service, beside a model whose answers a test chooses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from sqlalchemy import select
+
+from service.models.asking import Message, ModelFailed
+from service.proposer.proposer import Proposer
+from service.proposer.rows import PROPOSAL, WANTED
+from tests.limits import PATIENCE_SECONDS
+from tests.service.api import Answer, Api, Body, api
+from tests.service.embedded import SECRETS
+
+MODEL = "scripted"
+
+
+class Says:
+    """A model that says or fails as it is told, in turn, and then always as last; while `gate` is closed it is silent."""
+
+    name = MODEL
+
+    def __init__(self, *said: str | ModelFailed) -> None:
+        self.said = list(said)
+        self.asked: list[str] = []
+        self.there = self.most = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def complete(self, messages: Sequence[Message], *, seconds: float, tokens: int) -> str:
+        self.asked.append("\n".join(message.content for message in messages))
+        self.there += 1
+        self.most = max(self.most, self.there)
+        try:
+            await self.gate.wait()
+        finally:
+            self.there -= 1
+        said = self.said.pop(0) if len(self.said) > 1 else self.said[0]
+        if isinstance(said, ModelFailed):
+            raise said
+        return said
+
+    async def close(self) -> None:
+        self.gate.set()
+
+
+def says(state: str) -> str:
+    return json.dumps({"state": state, "reason": "she said so", "confidence": 0.9})
+
+
+DOWN, SILENT = ModelFailed("unavailable", "down"), ModelFailed("timeout", "silent")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Api]:
+    async with api(tmp_path, model=MODEL) as opened:
+        yield opened
+
+
+def proposer(service: Api, model: Says | None) -> Proposer:
+    parts = service.parts
+    return Proposer(
+        parts.database, parts.policies, SECRETS, parts.reader, service.behind.clock, parts.proposals, model,
+        CollectorRegistry(),
+    )  # fmt: skip
+
+
+async def settled(service: Api, seconds: float = 1.0) -> None:
+    """What is wanted is noted, and due."""
+    await service.parts.proposals.flush()
+    service.behind.now += timedelta(seconds=seconds)
+
+
+async def proposed(service: Api, model: Says) -> int:
+    await settled(service)
+    return await proposer(service, model).propose()
+
+
+async def promised(service: Api, **own: Any) -> tuple[str, Body]:
+    """Somebody verified who has proposed to pay: stands at confirmation on voice, at reminder on WhatsApp."""
+    borrower, phone = await service.known()
+    await service.told(borrower, hours=3, commitment=service.promise(), **own)
+    return borrower, phone
+
+
+async def stored(service: Api, borrower: str) -> dict[str, dict[str, Any]]:
+    """By channel, what is stored of somebody without a loan."""
+    its = select(PROPOSAL).where(PROPOSAL.c.borrower_id == borrower, PROPOSAL.c.loan_id == "")
+    found = await service.behind.database.read(lambda c: c.execute(its).mappings().all())
+    return {row["channel"]: dict(row) for row in found}
+
+
+async def wanted(service: Api) -> list[dict[str, Any]]:
+    found = await service.behind.database.read(lambda c: c.execute(select(WANTED)).mappings().all())
+    return [dict(row) for row in found]
+
+
+async def holding(value: bool) -> bool:
+    return value
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await holds():  # noqa: ASYNC110 (no event tells of what a model or a store has by now)
+            await asyncio.sleep(0.002)
+
+
+def why(answer: Answer) -> tuple[Any, ...]:
+    return (answer["state"], answer["source"], answer["proposed"], answer["proposed_by"], answer["fallback"])
