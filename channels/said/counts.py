@@ -241,6 +241,8 @@ class Counts:
             return True
         if follower in words.SCALE_LETTERS:  # "two k"; but "bol do k kal dunga" is "tell them that ..."
             return word in words.ENGLISH_UNITS or not at or self._words[at - 1] in _JOINING
+        if word in words.TWO and follower in words.OTHERWISE:
+            return False  # "hata do to paanch hazaar dunga": Hindi says "do se paanch" for a range
         if word in words.SIXTY_OR_WITH:
             return follower in words.SCALES or follower in words.CURRENCIES
         if follower in _JOINING:

@@ -26,6 +26,7 @@ from channels.said.line import Line
 from channels.said.money_phrases import count, currency_before, is_negative, percentage, sum_of_money
 from channels.said.month_phrases import month_phrase
 from channels.said.numerals import NUMBER_BEGINNINGS, items
+from channels.said.other_sums import leave_out_other_sums
 from channels.said.reading import Kind, day_month_year, fold, holds_digits, pieces, words_of
 from channels.said.taken_back import take_back
 from channels.said.week_phrases import week_phrase, weekday_phrase
@@ -91,6 +92,7 @@ def _line(folded: str) -> Line:
         else:
             at += 1
     take_back(line)
+    leave_out_other_sums(line)
     return line
 
 

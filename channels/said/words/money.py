@@ -62,6 +62,19 @@ BESIDE_MONEY = spellings(
 )
 PERCENT = spellings("% percent percentage pct pratishat fisdi feesdi प्रतिशत फीसदी परसेंट")
 
+# Sums that people tell of and do not promise; and what says outright that this is what it comes to.
+TOLD_SUMS = spellings(
+    "penalty penalties fee fees charges interest byaj byaaj rent kiraya surcharge पेनल्टी जुर्माना फीस चार्ज ब्याज किराया"
+)
+OF_A_CHARGE = spellings("late bounce penal monthly extra लेट बाउंस")
+EARNS = spellings("earn earns earning kamata kamati kamate कमाता कमाती")
+IT_IS = spellings("is was hai h hain tha thi है हैं था थी")
+IT_IS_BEHIND = IT_IS | spellings(
+    "the kyun kyu kyon why galat wrong hata hatao hatado maaf lag laga lagi lagaya lagayi lagata aati "
+    "aata milti milta hoti क्यों गलत हटा माफ लगा लगाया आती मिलती"
+)
+WITHOUT = spellings("without bina bagair minus बिना बगैर")
+
 # What may be counted without being money.
 COUNTED = spellings(
     "emi emis emi's kist kisht kiste kishte kisten kishten kistein installment installments instalment instalments loan "
