@@ -300,6 +300,8 @@ elevenlabs_or_secret: Final = any_of(elevenlabs, header("x-hook-secret"), bearer
 """A conversation initiation is not signed by the vendor: the workspace sends the headers that it was told to."""
 livekit_or_secret: Final = any_of(livekit, bearer)
 
+OF_ADDRESS: Final = (twilio, plivo)
+"""The schemes that sign the address which the vendor was given."""
 SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType(
     {"none": unsigned, "bearer": bearer, "twilio": twilio, "plivo": plivo}
 )

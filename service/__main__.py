@@ -102,7 +102,7 @@ def summarise(dry_run: bool, tenant: str | None, limit: int) -> None:
 
 @commands.command()
 @click.argument("hook_id")
-@click.option("--hours", default=24.0, type=click.FloatRange(0, 24 * 90), help="So far back.")
+@click.option("--hours", default=24.0, type=click.FloatRange(0, 24 * 90), show_default=True, help="So far back.")
 @click.option("--origin", help="Of an account in another region, such as https://api.eu.example.com.")
 def reconcile(hook_id: str, hours: float, origin: str | None) -> None:
     """Fetches from the vendor's own list what a hook may have lost; the vendor's API key is read from standard input."""

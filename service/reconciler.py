@@ -5,7 +5,8 @@
     3 make    the body that the hook would have had; what all of is known already goes no further
     4 store   with the bodies that were posted, for the service to read it like any other, under the same keys
 
-A vendor that does not answer ends it with a sentence, and what was stored stays: the next run goes on. The vendor's key is used
+A vendor that does not answer ends it with a sentence, and what was stored stays: the next run goes on. A call that it lists and
+does not give is counted as unreadable. The vendor's key is used
 for the requests and kept nowhere.
 """
 
@@ -36,12 +37,22 @@ PAGES: Final = 100
 CALLS: Final = 5_000
 REQUEST_SECONDS: Final = 30.0
 ANSWER_BYTES: Final = 32 << 20
+STOPPING: Final = (401, 403, 429)
+"""Statuses of one call that all others would have as well."""
 
 log = structlog.get_logger("service.reconciler")
 
 
 class CannotReconcile(Exception):
     """The vendor's list cannot be read; the sentence says why, without a word of an answer."""
+
+
+class _Refused(CannotReconcile):
+    """An answer that is none, with its status where that says so."""
+
+    def __init__(self, sentence: str, status: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +93,16 @@ async def reconcile(
     ) as client:
         async for call in _calls(client, listing, since):
             done.listed += 1
+            if call is None:
+                done.unreadable += 1
+                continue
             await _store(parts, address, json.dumps(listing.body(call), default=float).encode(), done)
     log.info("reconciled", vendor=address.vendor, tenant=address.tenant, **done.told())
     return done
 
 
-async def _calls(client: httpx.AsyncClient, listing: Listing, since: datetime) -> AsyncIterator[Document]:
-    """1 and 2."""
+async def _calls(client: httpx.AsyncClient, listing: Listing, since: datetime) -> AsyncIterator[Document | None]:
+    """1 and 2. None for a call of which the vendor does not give the whole: it keeps none of its neighbours from coming."""
     ask: Ask | None = listing.first(since)
     seen: set[str] = set()
     given = 0
@@ -103,13 +117,22 @@ async def _calls(client: httpx.AsyncClient, listing: Listing, since: datetime) -
             if id_ in seen or listing.detail is None:
                 continue
             seen.add(id_)
-            document = await _asked(client, listing.detail(id_))
-            if isinstance(document, dict):
-                yield document
-                given += 1
+            yield await _detail(client, listing.detail(id_))
+            given += 1
         if given >= CALLS:
             raise CannotReconcile(f"more than {CALLS} calls since then: begin later")
         ask = page.next_ask
+
+
+async def _detail(client: httpx.AsyncClient, ask: Ask) -> Document | None:
+    """Raises `CannotReconcile` for what would be so with every call: no connection, a key that is refused, too many requests."""
+    try:
+        document = await _asked(client, ask)
+    except _Refused as why:
+        if why.status in STOPPING:
+            raise
+        return None
+    return document if isinstance(document, dict) else None
 
 
 async def _asked(client: httpx.AsyncClient, ask: Ask) -> Any:
@@ -121,13 +144,13 @@ async def _asked(client: httpx.AsyncClient, ask: Ask) -> Any:
     except httpx.HTTPError as fault:
         raise CannotReconcile(f"the vendor cannot be reached: {type(fault).__name__}") from None
     if answer.status_code != 200:
-        raise CannotReconcile(f"the vendor answered {answer.status_code}")
+        raise _Refused(f"the vendor answered {answer.status_code}", answer.status_code)
     if len(answer.content) > ANSWER_BYTES:
-        raise CannotReconcile("the vendor's answer is too long")
+        raise _Refused("the vendor's answer is too long")
     try:
         return json_document(answer.content)
     except Unreadable:
-        raise CannotReconcile("the vendor's answer is no JSON") from None
+        raise _Refused("the vendor's answer is no JSON") from None
 
 
 async def _store(parts: Parts, address: Address, raw: bytes, done: Reconciled) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from channels.delivery import FORM, Delivery, Item
+from channels import signatures
+from channels.delivery import FORM, Delivery, Item, Vendor
 from channels.fields import Unreadable
 from channels.vendors import VENDORS
 from service import strictjson
@@ -24,6 +26,8 @@ from service.naming import own_numbers
 from service.secrets import Secrets
 
 LARGEST_BODY_BYTES = 4 << 20
+_FORM = re.compile(rb"\s*[\w.%+\[\]-]+=")
+"""What begins with a name and its value is a form, whatever the vendor; anything else is told as the JSON that it should be."""
 
 
 def make(
@@ -61,7 +65,22 @@ def make(
         raise click.UsageError(str(refused)) from None
     if not known:
         click.echo(f"note: tenant {tenant} has no key yet; it exists by its first", err=True)
+    for note in _lacking(VENDORS[channel, vendor], hook):
+        click.echo(f"note: {note}", err=True)
     click.echo(json.dumps({"hook_id": hook.hook_id, "path": hook.path}))
+
+
+def _lacking(vendor: Vendor, hook: registry.Hook) -> list[str]:
+    """What such a hook mostly needs, and was not given: it works without, but seldom as it was meant."""
+    found = []
+    if vendor.scheme in signatures.OF_ADDRESS and hook.public_url is None:
+        found.append(
+            f"{vendor.name} signs the address that it was given: behind a proxy name its origin with --public-url, or every"
+            " post is refused"
+        )
+    if vendor.get == "handshake" and hook.verify_token is None:
+        found.append(f"{vendor.name} shakes hands before it posts: without --verify-token that is refused")
+    return found
 
 
 def _secret(needed: bool) -> str:
@@ -82,7 +101,7 @@ def _no_vendor(channel: str, vendor: str) -> str:
 def show(tenant: str | None) -> None:
     """The hooks of a tenant, or all: a JSON line each, without their secrets."""
     for hook in in_database(lambda database: database.read(lambda conn: registry.listed(conn, tenant))):
-        click.echo(json.dumps(hook, default=str))
+        click.echo(strictjson.dump(hook).decode())
 
 
 def end(hook_id: str) -> bool:
@@ -106,7 +125,7 @@ def try_out(file: Path, vendor: str, channel: str | None, time_zone: str | None)
     delivery = Delivery(
         body=raw,
         received_at=utc_now(),
-        content_type=None if raw.lstrip()[:1] in (b"{", b"[") else FORM,
+        content_type=FORM if _FORM.match(raw) else None,
         zone=time_zone,
         region=policy.region,
         own_numbers=own_numbers(policy),

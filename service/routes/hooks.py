@@ -128,7 +128,7 @@ async def _found(request: Request) -> tuple[Parts, Hook, Vendor]:
 
 
 def _check(request: Request, hook: Hook, vendor: Vendor, body: bytes, parts: Parts) -> None:
-    """2. Raises `Unauthenticated`. An address is signed as the vendor was given it, not as a proxy passes it on."""
+    """2. Raises `NotSigned`. An address is signed as the vendor was given it, not as a proxy passes it on."""
     url = str(request.url)
     if hook.public_url is not None:
         query = request.scope["query_string"].decode("latin-1")
@@ -140,7 +140,13 @@ def _check(request: Request, hook: Hook, vendor: Vendor, body: bytes, parts: Par
         edge.note(request.scope, refused=why)
         parts.hook_requests.labels(hook.vendor, why).inc()
         parts.hook_refusals.note(hook.tenant, hook.hook_id, why, parts.clock())
-        raise Unauthenticated
+        raise NotSigned
+
+
+class NotSigned(Unauthenticated):
+    """Which of them it is, is told to ops alone."""
+
+    sentence = "the body is not signed with the secret of this hook, or its signature is missing or too old"
 
 
 def _delivery(parts: Parts, hook: Hook, body: bytes, content_type: str | None) -> Delivery:

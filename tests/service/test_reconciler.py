@@ -32,6 +32,8 @@ class Vendor:
         self.name, self.documents, self.page = name, documents, page
         self.asked: list[str] = []
         self.fails_with: int | None = None
+        self.fails_at: dict[str, int] = {}
+        """By the id of a call, with which status its whole is refused."""
 
     def __enter__(self) -> Vendor:
         outer = self
@@ -48,7 +50,8 @@ class Vendor:
                 outer.asked.append(f"{self.command} {url.path}")
                 keys = (self.headers.get("Authorization"), self.headers.get("xi-api-key"))
                 allowed = KEY in {(key or "").removeprefix("Bearer ") for key in keys}
-                status = outer.fails_with or (200 if allowed else 401)
+                of_one = outer.fails_at.get(url.path.rpartition("/")[2])
+                status = outer.fails_with or of_one or (200 if allowed else 401)
                 answer = json.dumps(outer.answer(self.command, url.path, dict(parse_qsl(url.query)), posted)).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
@@ -188,6 +191,30 @@ async def test_a_call_that_goes_on_is_not_taken(service: Api, vendor: Vendor) ->
 @pytest.mark.parametrize("status", [401, 429, 500])
 async def test_a_vendor_that_refuses_is_told_in_a_sentence(service: Api, vendor: Vendor, status: int) -> None:
     vendor.fails_with = status
+    with pytest.raises(CannotReconcile, match=str(status)):
+        await reconciled(service, vendor)
+
+
+@pytest.mark.parametrize("status", [404, 410, 500, 503])
+async def test_a_call_that_the_vendor_does_not_give_keeps_none_of_the_others_from_coming(
+    service: Api, vendor: Vendor, status: int
+) -> None:
+    if LISTINGS[vendor.name].detail is None:
+        pytest.skip("its list has the calls whole")
+    vendor.fails_at = {str(vendor.documents[1].get("call_id") or vendor.documents[1].get("conversation_id")): status}
+    done = await reconciled(service, vendor)
+    assert (done.listed, done.stored, done.unreadable) == (CALLS, CALLS - 1, 1)
+    vendor.fails_at = {}
+    await read_bodies(service)
+    again = await reconciled(service, vendor)
+    assert (again.stored, again.unreadable) == (1, 0)
+
+
+@pytest.mark.parametrize("status", [401, 403, 429])
+async def test_what_would_be_so_with_every_call_ends_it(service: Api, vendor: Vendor, status: int) -> None:
+    if LISTINGS[vendor.name].detail is None:
+        pytest.skip("its list has the calls whole")
+    vendor.fails_at = {str(vendor.documents[0].get("call_id") or vendor.documents[0].get("conversation_id")): status}
     with pytest.raises(CannotReconcile, match=str(status)):
         await reconciled(service, vendor)
 

@@ -250,11 +250,12 @@ def test_a_model_that_fails_holds_nothing_up_and_is_asked_again(quick: Tenant, m
     chat.line("borrower", f"my {mark} is gone", minutes=40)
     assert chat.summarised()["extra"]["summarised_by"] == "rules"
 
-    def listed() -> list[Json]:
+    def tried() -> list[Json]:
+        """Noted a moment after the summary is told."""
         items = quick.get("/v1/ops/summaries-waiting")["items"]
-        return [i for i in items if i["conversation_id"] == chat.id]
+        return [i for i in items if i["conversation_id"] == chat.id and i["tries"]]
 
-    (waiting,) = listed()
+    (waiting,) = until(tried)
     assert (waiting["tries"], waiting["last_reason"]) == (1, "unavailable")
     assert waiting["age_seconds"] > 0
     assert quick.get("/v1/ops/stats")["summaries_waiting"] >= 1

@@ -313,8 +313,9 @@ def test_infobips_results_are_each_for_themselves() -> None:
             "doneAt": "2026-11-20T13:12:10.000+0000",
         },
         {"messageId": "3", "from": "919000000101", "seenAt": "2026-11-20T13:12:10.000+0000"},
+        {"messageId": "4", "to": "919000000101", "status": {"groupName": "PENDING"}},
         "nonsense",
     ]
     items = parsed("whatsapp", "infobip", {"results": results})
-    assert [bool(i.messages) for i in items] == [True, False, False, False]
-    assert [i.status.outcome if i.status else None for i in items] == [None, "delivered", "read", None]
+    assert [bool(i.messages) for i in items] == [True, False, False, False, False]
+    assert [i.status.outcome if i.status else None for i in items] == [None, "delivered", "read", "attempted", None]
