@@ -27,6 +27,9 @@ def _is_of_something_else(line: Line, money: Money) -> bool:
         noun, after = _noun_behind(line, money.after)
     if noun is None or line.before(noun) in words.WITHOUT:
         return False
+    if line.texts[noun] in words.BORROWED:  # "50000 ka loan tha"; not "loan ki 5000 EMI"
+        place = line.skip(after, words.KE, 1)
+        return told or line.texts[place] in words.IT_IS or line.texts[place] in words.GAVE_AFTER_STEM
     return told or line.texts[after] in words.IT_IS_BEHIND or not _is_offered(line, min(noun, money.first), after)
 
 
@@ -53,7 +56,7 @@ def _is_noun(line: Line, place: int) -> bool:
     word = line.texts[place]
     if word == "charge":
         return line.before(place) in words.OF_A_CHARGE
-    return word in words.TOLD_SUMS or word in words.INCOME
+    return word in words.TOLD_SUMS or word in words.INCOME or word in words.BORROWED
 
 
 def _is_offered(line: Line, first: int, after: int) -> bool:
@@ -82,4 +85,4 @@ def _is_glue(word: str) -> bool:
 
 
 _SIGNS = frozenset(".:-")
-_NOUNS = words.TOLD_SUMS | words.INCOME | words.EARNS | {"charge"}
+_NOUNS = words.TOLD_SUMS | words.INCOME | words.EARNS | words.BORROWED | {"charge"}

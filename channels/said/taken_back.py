@@ -19,7 +19,7 @@ FARTHEST_DOUBT_ITEMS = 8
 
 
 _DENYING = words.NOT | words.CANNOT | words.HARD
-_MAY_DENY = _DENYING | words.DOUBTING | {"no", "too"}
+_MAY_DENY = _DENYING | words.DOUBTING | words.MUCH | words.WHERE | {"no", "too"}
 _AFTER_SOMETHING = words.AFTER_THAT | {"after"}
 
 
@@ -75,7 +75,7 @@ class _Sentence:
             if word in words.CLAUSE_ENDS:
                 break
             others = others or place in self._phrases
-            if word == "too" and follower in words.TOO:
+            if self._is_too_much(place) and not others:
                 return _Verdict.DENIED
             if denies(word):
                 if follower in words.OTHERWISE or self._limits(place) or (word == "not" and place + 1 in self._phrases):
@@ -86,6 +86,15 @@ class _Sentence:
             if _is_verb(word):
                 return _Verdict.DENIED if self._denied_at(place) else _Verdict.MEANT
         return _Verdict.OPEN
+
+    def _is_too_much(self, place: int) -> bool:
+        """ "the 25th is too early", "5000 bahut zyada hai", "5000 kahan se laun"; not "5000 se zyada hai"."""
+        before, word, follower = self._texts[place - 1 : place + 2]
+        if word == "too":
+            return follower in words.TOO
+        if word in words.MUCH:
+            return follower in words.IT_IS and before not in words.SE
+        return word in words.WHERE and follower in words.SE
 
     def _denied_at(self, verb: int) -> bool:
         """ "dunga nahi", "hoga ya nahi"; but "dunga nahi to", and "dunga nahi bhulunga" denies the verb to come."""

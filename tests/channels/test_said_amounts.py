@@ -197,6 +197,8 @@ CLEAR = {
         "charges hatao 5000 abhi dunga": "5000",
         "penalty hata do to paanch hazaar dunga": "5000",
         "5000 is fine": "5000",
+        "loan ki 5000 EMI": "5000",
+        "5000 zyada hai 4000 dunga": "4000",
         "you can charge 5000": "5000",
     },
     "the same sum twice": {
@@ -292,7 +294,8 @@ def test_a_range_or_a_choice_keeps_its_candidates_and_no_value(text: str, values
         "5000 nahi 4 din baad", "5 nahi 4 log",
         "meri salary 20000 hai, 5 ko dunga", "20 hazaar ki salary hai, kal dunga", "my salary is 20000, will pay on 5th",
         "I earn 20000 a month", "late fee 500 kyun lagaya, 5 ko dunga", "500 ka penalty galat hai", "late fees of 500 is wrong",
-        "bounce charge 500 hata do", "rent ₹8,000 hai mera", "pension 20000 aati hai",
+        "bounce charge 500 hata do", "maine 50000 ka loan liya tha", "loan 50000 ka tha", "total loan 50000 hai",
+        "5000 bahut zyada hai", "5000 is too much", "5000 kahan se laun", "rent ₹8,000 hai mera", "pension 20000 aati hai",
         "mujhe bata do", "kar do", "I do not know", "ke saath", "tera", "so please", "5 k baad", "5000 nahi",
         "5000 possible nahi hai", "5000 is not possible", "I can't pay 5000", "I will not pay 5000", "I don't have 5000",
         "won't be able to pay 5000 on the 25th", "5000 25 ko nahi de paunga", "ek rupya bhi nahi dunga",

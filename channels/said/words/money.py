@@ -66,6 +66,7 @@ PERCENT = spellings("% percent percentage pct pratishat fisdi feesdi प्र�
 TOLD_SUMS = spellings(
     "penalty penalties fee fees charges interest byaj byaaj rent kiraya surcharge पेनल्टी जुर्माना फीस चार्ज ब्याज किराया"
 )
+BORROWED = spellings("loan loans karz[a|] karj[a|] udha(a)r लोन कर्ज कर्ज़ उधार")
 OF_A_CHARGE = spellings("late bounce penal monthly extra लेट बाउंस")
 EARNS = spellings("earn earns earning kamata kamati kamate कमाता कमाती")
 IT_IS = spellings("is was hai h hain tha thi है हैं था थी")
