@@ -13,13 +13,17 @@ from typing import Any, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from tests.examples import often
+
+settings.register_profile(
+    "patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=often(100)
+)
 settings.load_profile("patient")
 
 MARKED: Final = {"together": "process", "benchmarks": "benchmark"}
 """The mark that all tests of a folder have. Who leaves the mark out need not load the folder: it takes seconds."""
 
-OBJECTS_BEFORE_LOOKING: Final = 50_000
+OBJECTS_BEFORE_LOOKING: Final = 10_000
 """Made before the youngest of them are looked through for garbage: a test that is over leaves little, and Python's 700 cost a
 tenth of the run."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-WHILE_WORKING: Final = 4
+WHILE_WORKING: Final = 8
 """One in so many."""
 AT_LEAST: Final = 10
 
@@ -16,8 +16,8 @@ def often(examples: int) -> int:
 
 
 def step(finest: int) -> int:
-    """Of a walk through everything there is: in CI the finest step, while working one that still meets every phase of it."""
-    return finest if os.environ.get("CI") else finest * WHILE_WORKING + 1
+    """Of a walk through everything there is: in CI the finest, while working a longer one."""
+    return finest if os.environ.get("CI") else finest * WHILE_WORKING + 3
 
 
 def changed_bodies(examples: int) -> int:

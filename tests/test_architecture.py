@@ -162,6 +162,7 @@ def test_the_core_reads_no_clock_waits_for_nothing_and_speaks_to_nobody() -> Non
     assert wrong == []
 
 
+@pytest.mark.process
 def test_an_agent_can_run_the_floor_in_its_own_process() -> None:
     """Importing the core brings in nothing of ours above it, and no third library but what those two stand on."""
     script = (

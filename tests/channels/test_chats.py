@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from channels.chats import VOICE_NOTE, Line, Said, line_of, modality_of, over_at, posted_line, said_in, within
 from channels.messages import ChatMessage
 from statemachine.entries import ConversationMessage
+from tests.examples import often
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 QUIET = timedelta(minutes=30)
@@ -44,14 +45,14 @@ lines_of_a_chat = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=often(150))
 @given(lines_of_a_chat, st.data())
 def test_any_order_and_repetition_of_lines_gives_the_same_turns(told: list[Line], data: st.DataObject) -> None:
     again = data.draw(st.lists(st.sampled_from(told), max_size=4)) if told else []
     assert said_in(data.draw(st.permutations([*told, *again]))) == said_in(told)
 
 
-@settings(max_examples=100)
+@settings(max_examples=often(100))
 @given(lines_of_a_chat)
 def test_what_was_revoked_stands_nowhere_and_nothing_stands_twice(told: list[Line]) -> None:
     revoked = {one.replaces for one in told if one.kind == "revoke"}

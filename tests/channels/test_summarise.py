@@ -19,6 +19,7 @@ from channels.summarise.plain import plain
 from channels.summarise.shown import is_live, shown
 from channels.summarise.told import CHARACTERS, told
 from statemachine.screening import screened
+from tests.examples import often
 
 NOON = datetime(2026, 11, 20, 6, 30, tzinfo=UTC)  # noon in Kolkata
 ZONE = "Asia/Kolkata"
@@ -178,7 +179,7 @@ some_words = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=60)
+@settings(max_examples=often(60))
 @given(st.lists(some_words, min_size=1, max_size=6))
 def test_the_prose_by_rules_is_short_and_would_be_shown_as_it_is(texts: list[str]) -> None:
     draft = plain([Said("borrower", text, NOON) for text in texts], WHATSAPP, NOON, ZONE)
@@ -336,7 +337,7 @@ def test_what_stands_is_kept_when_the_prose_is_refused_and_what_does_not_stand_i
     assert verdict.draft.commitment is not None
 
 
-@settings(max_examples=60)
+@settings(max_examples=often(60))
 @given(st.text(max_size=200) | st.recursive(st.none() | st.text(max_size=9), lambda c: st.dictionaries(
     st.sampled_from(["summary", "commitment", "quote", "facts", "reached"]), c | st.lists(c, max_size=2))).map(json.dumps)
 )  # fmt: skip

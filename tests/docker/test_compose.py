@@ -67,6 +67,7 @@ def checked(file: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=CHECK_SECONDS, check=False)
 
 
+@pytest.mark.process
 def test_the_compose_file_is_one_by_the_specifications_schema(tmp_path: Path) -> None:
     done = checked(DOCKER / "compose.yaml")
     assert done.returncode == 0, done.stdout
@@ -75,6 +76,7 @@ def test_the_compose_file_is_one_by_the_specifications_schema(tmp_path: Path) ->
     assert checked(broken).returncode == 1
 
 
+@pytest.mark.process
 def test_prometheus_takes_its_configuration(tmp_path: Path) -> None:
     shutil.copy(DOCKER / "grafana/rules.yml", tmp_path)
     for text, code in (

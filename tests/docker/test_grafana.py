@@ -49,6 +49,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.process
 def test_each_alert_fires_on_what_it_is_for_and_on_nothing_near_it(folder: Path) -> None:
     done = promtool("test", "rules", TESTS.name, cwd=str(folder))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -61,6 +62,7 @@ def test_each_alert_is_tried_both_ways(alert: str) -> None:
     assert alert in {tried["alertname"] for tried in firing["alert_rule_test"] if tried["exp_alerts"]}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("was", "becomes"),
     [

@@ -345,6 +345,7 @@ async def test_a_second_serve_is_refused_and_a_command_is_not(tmp_path: Path) ->
     await again.close()
 
 
+@pytest.mark.process
 async def test_a_process_that_was_killed_holds_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
     holds = (

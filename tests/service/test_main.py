@@ -197,6 +197,7 @@ finally:
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "unwanted"),
     [

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from service import strictjson
 from service.errors import MalformedJson
 from service.strictjson import DEPTH_LIMIT_LEVELS, INTEGER_LIMIT_DIGITS, NUMBER_LIMIT_CHARS, REPAIRS_LIMIT, parse
+from tests.examples import often
 
 SECRET = "Zq7Geheim"
 
@@ -177,7 +178,7 @@ def documents(text: st.SearchStrategy[str]) -> st.SearchStrategy[object]:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=often(150))
 @given(documents(TEXT), st.booleans(), st.sampled_from([None, 1, "\t"]))
 def test_sound_documents_are_read_as_other_readers_do(value: object, ascii_only: bool, indent: object) -> None:
     raw = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
@@ -185,7 +186,7 @@ def test_sound_documents_are_read_as_other_readers_do(value: object, ascii_only:
     assert parse(raw)[0] == msgspec.json.decode(raw)
 
 
-@settings(max_examples=150)
+@settings(max_examples=often(150))
 @given(documents(ANY_TEXT))
 def test_whatever_was_broken_what_is_read_can_be_written_stored_and_read_again(value: object) -> None:
     try:
@@ -209,7 +210,7 @@ def _joined(value: object) -> object:
     return value
 
 
-@settings(max_examples=100)
+@settings(max_examples=often(100))
 @given(documents(TEXT), st.data())
 def test_a_key_twice_is_found_wherever_it_stands(value: object, data: st.DataObject) -> None:
     pair = json.dumps({"again": value})[1:-1]
@@ -220,7 +221,7 @@ def test_a_key_twice_is_found_wherever_it_stands(value: object, data: st.DataObj
         parse(twice.encode())
 
 
-@settings(max_examples=200)
+@settings(max_examples=often(200))
 @given(st.binary(max_size=40) | st.text(st.sampled_from('[]{},:"\\u0dDe8 1.+-N'), max_size=30).map(str.encode))
 def test_any_bytes_are_a_document_or_malformed(raw: bytes) -> None:
     try:
