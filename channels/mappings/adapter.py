@@ -127,7 +127,9 @@ class _One:
         talked = fields.number(self._get("talk_seconds"))
         if outcome is None and fields.truth(self._get("machine")) is True:
             outcome = "voicemail"
-        if outcome is None and spoke(turns) and (talked is None or talked > 0):
+        # Where the provider says that nobody talked, what a model found in it nobody said (VENDORS A.8).
+        is_silent = talked is not None and talked <= 0
+        if outcome is None and spoke(turns) and not is_silent:
             outcome = "connected"
         began, ended = self._time("started_at"), self._time("ended_at")
         seconds = fields.number(self._get("seconds"))
@@ -155,15 +157,15 @@ class _One:
             revision=self._kind.revision,
             is_pending=self._kind.pending,
             outcome=outcome,
-            turns=turns,
-            prose=self._get("summary"),
-            captured=fields.members(self._get("captured")),
+            turns=[] if is_silent else turns,
+            prose=None if is_silent else self._get("summary"),
+            captured={} if is_silent else fields.members(self._get("captured")),
             disposition=dispositions.get(label.lower(), label) if label else None,
             language=self._get("language"),
             agent=self._get("agent"),
             end_reason=fields.first(self._get("ended_reason"), self._get("status")),
             extra={"carrier_call_id": self._get("carrier_call_id"), "talk_seconds": self._get("talk_seconds")},
-            notes=() if known else ("unknown_end",),
+            notes=(*(() if known else ("unknown_end",)), *(("talk_without_talking",) if is_silent and turns else ())),
         )
 
     def _turns(self) -> list[Any]:

@@ -94,6 +94,14 @@ def test_bolnas_execution_is_a_call() -> None:
     assert told.ended_at == datetime.fromisoformat("2026-11-22T05:42:34Z")
 
 
+def test_what_a_model_found_in_a_call_without_a_word_is_nobodys() -> None:
+    for talked in (0, "0", 0.0, "0.0"):
+        (item,) = parsed("voice", "bolna", bolna(conversation_duration=talked))
+        told = summary([item])
+        assert (told.outcome, told.commitment, told.turns, told.summary) == (None, None, [], None)
+        assert item.notes == ("talk_without_talking",)
+
+
 @pytest.mark.parametrize(
     ("own", "outcome"),
     [
