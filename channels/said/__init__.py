@@ -8,14 +8,16 @@ records. Any text of any length is read once and never raises.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from channels.said import words
 from channels.said.days import AHEAD, BACK, Days
 from channels.said.grammar import read_claims, read_days, read_numbers
-from channels.said.line import DayPhrase, Line
+from channels.said.line import DayPhrase, Line, Money
 from channels.said.tense import Tense, Verbs
 
 __all__ = [
@@ -29,7 +31,9 @@ __all__ = [
     "in_past_tense",
     "moment",
     "numbers",
+    "paid_amount",
     "paid_on",
+    "promised_amount",
     "promises",
 ]
 
@@ -64,10 +68,35 @@ _NOT_TO_COME = (Tense.PAST, Tense.NONE)
 def amount(text: str) -> SaidAmount | None:
     """The sum of money said in `text`, or None if none was (DESIGN 4.8, VENDORS D.3)."""
     line = read_numbers(text)
-    if line is None or not line.money:
+    return None if line is None else _sum(line.money)
+
+
+def promised_amount(text: str) -> SaidAmount | None:
+    """As `amount`, without what the speaker says to have paid: "kal 2000 diya tha, baaki 5 ko dunga" promises no 2000."""
+    line = read_numbers(text)
+    if line is None or not line.money or words.CLAIM_WORDS.isdisjoint(line.texts):
+        return None if line is None else _sum(line.money)
+    verbs = Verbs(line)
+    if not verbs.promise_payment():
+        return _sum(line.money)
+    return _sum([money for money in line.money if not verbs.is_paid(money.first, money.after)])
+
+
+def paid_amount(text: str) -> SaidAmount | None:
+    """As `amount`; of a text that tells both of what was paid and of what will be, what was paid."""
+    line = read_numbers(text)
+    if line is None or not line.money or words.CLAIM_WORDS.isdisjoint(line.texts):
+        return None if line is None else _sum(line.money)
+    verbs = Verbs(line)
+    return _sum([money for money in line.money if verbs.is_paid(money.first, money.after)] or line.money)
+
+
+def _sum(said: Sequence[Money]) -> SaidAmount | None:
+    """One answer from all the sums of a text."""
+    if not said:
         return None
-    values = tuple(sorted({value for money in line.money for value in money.values}))
-    currencies = {money.currency for money in line.money if money.currency is not None}
+    values = tuple(sorted({value for money in said for value in money.values}))
+    currencies = {money.currency for money in said if money.currency is not None}
     currency = currencies.pop() if len(currencies) == 1 else None
     if len(values) == 1:
         return SaidAmount(values[0], currency, ())

@@ -159,6 +159,8 @@ class Verbs:
             return Tense.FUTURE
         tense = tense_of_word(word) or Tense.NONE
         while place + 1 < end and (further := tense_of_word(self._texts[place + 1])) is not None:
+            if self._texts[place + 1] in words.REST:
+                break  # "2000 diya tha baaki 5 ko dunga"
             place, tense = place + 1, further
         return Tense.NONE if self._texts[place + 1] in words.UNREAL else tense
 
@@ -221,6 +223,14 @@ class Verbs:
             return True
         spoken = _last_before(self._kept, offer + 1, 0)
         return any(map(self._denies, range(max(spoken, offer - NEGATION_REACH_ITEMS), offer)))
+
+    def is_paid(self, first: int, after: int) -> bool:
+        """Whether what stands on the items from `first` up to `after` is said to have been paid: "2000 diya tha"."""
+        if self.tense(first, after) is not Tense.PAST:
+            return False
+        begin = max(_last_before(self._stops[0], first, -1) + 1, first - FARTHEST_VERB_ITEMS)
+        end = min(_first_from(self._stops[0], after, self._length), after + FARTHEST_VERB_ITEMS)
+        return any(map(self._claim, range(begin, end)))
 
     def takes_up_a_day(self, after: int) -> bool:
         """Whether payment is promised for the day that was named before the item `after`: "..., tab de dungi"."""

@@ -137,7 +137,7 @@ def _read(sentence: _Sentence, said: Sequence[Said], found: _Found, zone: str) -
 
 def _promise(sentence: _Sentence, found: _Found, zone: str, *, fills: bool = False) -> None:
     """`fills`: it only answers for what a promise before it left open, or says it anew."""
-    amount = words.amount(sentence.text) is not None
+    amount = words.promised_amount(sentence.text) is not None
     due = sentence.said.due_date is not None or words.due_date(sentence.text, sentence.said.at, zone) is not None
     if amount and due:
         found.amount = found.due = None

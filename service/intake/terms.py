@@ -174,8 +174,8 @@ def _plausible(text: str | None, at: str, anchor: _Anchor) -> Decimal | None:
 def _amount(said_so: Commitment, firm: bool, anchor: _Anchor) -> _Amount:
     at = "commitment.amount"
     stated = _plausible(said_so.amount, at, anchor)
-    own_words = said.amount(said_so.amount_said) if said_so.amount_said else None
-    words = own_words or (said.amount(said_so.quote) if said_so.quote else None)
+    own_words = said.promised_amount(said_so.amount_said) if said_so.amount_said else None
+    words = own_words or (said.promised_amount(said_so.quote) if said_so.quote else None)
     currency, known = _currency(said_so.currency, words.currency if words else None, at, anchor)
     if not known:
         stated = None
@@ -289,7 +289,7 @@ def _claim(claim: PaymentClaim, turns: Sequence[Turn], anchor: _Anchor) -> Claim
     if not _stands(claim.quote, turns, "payment_claim.quote", anchor):
         return None
     at = "payment_claim.amount"
-    words = said.amount(claim.quote) if claim.quote else None
+    words = said.paid_amount(claim.quote) if claim.quote else None
     currency, known = _currency(claim.currency, words.currency if words else None, at, anchor)
     stated = _plausible(claim.amount, at, anchor) if known else None
     spoken = _sensible(words)

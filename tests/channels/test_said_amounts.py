@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from channels.said import MOST_CANDIDATES, SaidAmount, amount
+from channels.said import MOST_CANDIDATES, SaidAmount, amount, paid_amount, promised_amount
 
 CLEAR = {
     "digits": {
@@ -354,3 +354,24 @@ def test_candidates_are_bounded() -> None:
     said = amount(", ".join(f"{number} rupees" for number in range(100, 900)))
     assert said is not None
     assert len(said.candidates) == MOST_CANDIDATES
+
+
+@pytest.mark.parametrize(
+    ("text", "promised", "paid"),
+    [
+        ("kal 2000 diya tha, baaki 5 ko dunga", None, "2000"),
+        ("kal 2000 diya tha baaki 5 ko dunga", None, "2000"),
+        ("I paid 3000 last week, will pay 2000 on 5th", "2000", "3000"),
+        ("3000 de diye the 2000 kal dunga", "2000", "3000"),
+        ("कल दो हज़ार दिए थे, बाकी तीन हज़ार पाँच को दूंगा", "3000", "2000"),
+        ("maine 5000 bola tha, 5 ko dunga", "5000", "5000"),
+        ("5000 de dunga", "5000", "5000"),
+        ("5000 de diya", "5000", "5000"),
+        ("kal dunga", None, None),
+    ],
+)
+def test_what_was_paid_already_is_no_part_of_what_is_promised(
+    text: str, promised: str | None, paid: str | None
+) -> None:
+    for said, value in ((promised_amount(text), promised), (paid_amount(text), paid)):
+        assert (said.value if said else None) == (Decimal(value) if value else None)

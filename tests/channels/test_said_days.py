@@ -131,7 +131,7 @@ AHEAD = {
         "kal payment nahi ho paya, aaj kar dunga": "2026-01-28",
         "I get paid on 5th, will pay 6th": "2026-02-06",
         "25 ko nahi 26 ko": "2026-02-26",
-        "kal diya tha 2000, baaki 5 ko dunga": "2026-02-05",
+        "kal diya tha 2000, baaki 5 ko dunga": "2026-02-05", "kal 2000 diya tha baaki 5 ko dunga": "2026-02-05",
         "I paid yesterday and will pay the rest on Friday": "2026-01-30",
         "paid 3000 on 20 Jan, remaining 2000 on 5 Feb": "2026-02-05",
         "maine kal bola tha ki 5 ko dunga": "2026-02-05",

@@ -216,6 +216,15 @@ def test_the_currency_of_the_words_is_kept_and_flagged() -> None:
     assert codes == {"currency_differs": "commitment.currency"}
 
 
+def test_what_the_quote_tells_of_as_paid_is_not_promised() -> None:
+    terms, codes = settled({"quote": "kal 2000 diya tha, baaki 5 ko dunga"})
+    assert terms.promise
+    assert (terms.promise.amount, terms.promise.due_date, codes) == (None, date(2026, 2, 5), {})
+    claim = settled(None, payment_claim={"quote": "3000 de diye the, 2000 kal dunga"})[0].claim
+    assert claim
+    assert claim.amount == 3000
+
+
 def test_an_unknown_currency_makes_no_amount() -> None:
     terms, codes = settled({"amount": 5000, "currency": "XQQ"})
     assert terms.promise

@@ -9,8 +9,8 @@ from channels.said.words.spelling import spellings
 # What alone says that money went: "diya", "paid".
 GAVE = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted "
-    "diy(a)a dia diye dediya dedia bhardiya bhejdiya bhara bhari bhej[a|i|e] chukay[a|i] chukaay[a|i] "
-    "दिया दिए दिये भरा भरी भेजा भेजी भेजे चुकाया चुकाई चुकायी"
+    "diy(a)a dia diye dediya dedia bhardiya bhejdiya bhara bhari bhare bhej[a|i|e] chukay[a|i] chukaay[a|i] "
+    "दिया दिए दिये भरा भरी भरे भेजा भेजी भेजे चुकाया चुकाई चुकायी"
 )
 # What says so after another word: "kar di", "ho gaya", "de chuka hu", "payment done".
 GAVE_AFTER_STEM = spellings(
