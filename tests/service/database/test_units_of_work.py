@@ -1,87 +1,31 @@
-"""The unit of work, on either database; and on real SQLite files what only they have: group commit, the lock, checkpoints."""
+"""The unit of work on either database, and statements that are built once."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import sqlite3
-import sys
-import time
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, bindparam, insert, select, update
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import IntegrityError
 
 from service import prepared
-from service import sqlite as module
-from service.database import DamagedDatabase, DatabaseUnavailable, InUse, Job, Store
+from service.database import DatabaseUnavailable, Job, Store
 from service.prepared import MANY, MOST, OfList, Prepared
-from service.sqlite import SqliteDatabase, connections
-from service.tables import Audit, IntakeHead, Permit, SetAside, table_of
+from service.tables import Audit, Permit, SetAside, table_of
 from tests.service.conftest import Where
+from tests.service.database.conftest import (
+    HEADS,
+    NOON,
+    add,
+    numbers,
+    seen_by_another,
+)
 from tests.service.embedded import open_store
 
-HEADS = table_of(IntakeHead)
-NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
-
-
-def add(number: int) -> Job[int]:
-    def job(connection: Connection) -> int:
-        connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="log"))
-        return number
-
-    return job
-
-
-def numbers(connection: Connection) -> list[int]:
-    return list(connection.execute(select(HEADS.c.partition).order_by(HEADS.c.partition)).scalars())
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    """SQLite's."""
-    opened = await SqliteDatabase.open(tmp_path / "test.db")
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def store(where: Where) -> AsyncIterator[Store]:
-    """Either."""
-    opened = await open_store(where())
-    yield opened
-    await opened.close()
-
-
-def files(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
-
-
-def log_bytes(database: SqliteDatabase) -> int:
-    return os.path.getsize(f"{database.path}-wal")
-
-
-def stored(database: SqliteDatabase) -> list[int]:
-    """As another process sees it."""
-    with sqlite3.connect(database.path) as own:
-        return [row[0] for row in own.execute("SELECT partition FROM intake_head ORDER BY 1")]
-
-
-async def seen_by_another(where: Where) -> list[int]:
-    other = await open_store(where())
-    try:
-        return await other.read(numbers)
-    finally:
-        await other.close()
-
-
-# -- the unit of work, on either database ------------------------------------------------------------------------------
+# -- the unit of work, on either database -----------------------------------------------------------------------------
 
 
 async def test_an_answer_means_that_it_is_stored(store: Store, where: Where) -> None:
@@ -178,220 +122,7 @@ async def test_more_may_be_asked_for_at_once_than_there_are_connections(store: S
     assert await store.read(numbers) == answers
 
 
-# -- a group of SQLite's -----------------------------------------------------------------------------------------------
-
-
-async def test_what_is_asked_for_together_is_committed_together(
-    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "GROUP_LIMIT_SECONDS", 60)
-    seen: list[list[int]] = []
-
-    def look(connection: Connection) -> None:
-        add(len(seen))(connection)
-        seen.append(stored(database))
-
-    await asyncio.gather(*(database.write(look) for _ in range(20)))
-    assert seen == [[]] * 20, "nobody else sees any of a group before all of it is on disk"
-    assert stored(database) == list(range(20))
-
-
-async def test_a_reader_sees_no_half_of_a_group(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GROUP_LIMIT_SECONDS", 60)
-    writing = [asyncio.ensure_future(database.write(add(n))) for n in range(10)]
-    sizes = {len(await database.read(numbers))}
-    while not writing[-1].done():
-        await asyncio.sleep(0)
-        sizes.add(len(await database.read(numbers)))
-    sizes.add(len(await database.read(numbers)))
-    assert sizes == {0, 10}
-
-
-async def test_reads_of_one_turn_see_one_moment_and_those_of_the_next_what_was_committed(
-    database: SqliteDatabase,
-) -> None:
-    assert await database.read(numbers) == []
-    with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as other_process:
-        other_process.execute("INSERT INTO intake_head (partition, next_offset, identity) VALUES (1, 0, 'log')")
-    assert await database.read(numbers) == []
-    await asyncio.sleep(0)
-    assert await database.read(numbers) == [1]
-
-
-async def test_whoever_is_told_that_it_is_stored_reads_it(database: SqliteDatabase) -> None:
-    ended = False
-
-    async def read_on() -> None:
-        while not ended:
-            await database.read(numbers)
-            await asyncio.sleep(0)
-
-    reading = asyncio.gather(*(read_on() for _ in range(3)))
-    for n in range(60):
-        await database.write(add(n))
-        assert (await database.read(numbers))[-1] == n
-    ended = True
-    await reading
-
-
-async def test_a_read_that_fails_leaves_the_next_ones_their_snapshot(database: SqliteDatabase) -> None:
-    for _ in range(2):
-        with pytest.raises(OperationalError):
-            await database.read(lambda connection: connection.exec_driver_sql("SELECT nothing FROM nowhere"))
-        assert await database.read(numbers) == []
-    await database.write(add(1))
-    assert await database.read(numbers) == [1]
-
-
-async def test_a_file_that_is_let_go_is_one_file(tmp_path: Path) -> None:
-    database = await SqliteDatabase.open(tmp_path / "test.db")
-    await database.write(add(1))
-    await database.close()
-    assert files(tmp_path) == ["test.db"], "the write-ahead log is in the file"
-
-
-# -- the world fails ---------------------------------------------------------------------------------------------------
-
-
-async def test_a_foreign_lock_is_waited_for_while_reads_go_on(database: SqliteDatabase) -> None:
-    other = sqlite3.connect(database.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    writing = asyncio.ensure_future(database.write(add(1)))
-    for _ in range(20):
-        await asyncio.sleep(0.002)
-        assert await database.read(numbers) == []
-    assert not writing.done()
-    other.execute("ROLLBACK")
-    assert await writing == 1
-    other.close()
-
-
-async def test_a_foreign_lock_that_stays_is_told_as_such(
-    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "BUSY_LIMIT_SECONDS", 0.05)
-    other = sqlite3.connect(database.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    answers = await asyncio.gather(*(database.write(add(n)) for n in range(3)), return_exceptions=True)
-    assert [type(a) for a in answers] == [DatabaseUnavailable] * 3
-    other.execute("ROLLBACK")
-    other.close()
-    assert await database.write(add(1)) == 1, "it goes on afterwards"
-
-
-async def test_on_a_full_disk_what_was_answered_is_there_and_nothing_else(database: SqliteDatabase) -> None:
-    def fills(number: int) -> Job[int]:
-        def job(connection: Connection) -> int:
-            connection.execute(insert(HEADS).values(partition=number, next_offset=0, identity="x" * 100_000))
-            return number
-
-        return job
-
-    await database.write(lambda c: c.exec_driver_sql("PRAGMA max_page_count = 120").all())
-    answers = await asyncio.gather(*(database.write(fills(n)) for n in range(6)), return_exceptions=True)
-    assert any(isinstance(a, DatabaseUnavailable) for a in answers)
-    assert stored(database) == [a for a in answers if isinstance(a, int)]
-    await database.write(lambda c: c.exec_driver_sql("PRAGMA max_page_count = 100000").all())
-    assert await database.write(fills(50)) == 50
-
-
-async def test_a_busy_loop_does_not_starve_the_commits(database: SqliteDatabase) -> None:
-    """With Python's usual switch interval a commit waits for more than a hundred turns of such a loop."""
-    turns, stop = 0, False
-
-    async def other_requests() -> None:
-        nonlocal turns
-        while not stop:
-            turns += 1
-            until = time.perf_counter() + 0.0003
-            while time.perf_counter() < until:
-                pass
-            await asyncio.sleep(0)
-
-    others = asyncio.ensure_future(other_requests())
-    for number in range(40):
-        await database.write(add(number))
-    stop = True
-    await others
-    assert turns < 40 * 60
-
-
-async def test_the_write_ahead_log_is_used_again_from_its_beginning(database: SqliteDatabase) -> None:
-    def grow(connection: Connection) -> None:
-        connection.execute(insert(HEADS).values(partition=next(count), next_offset=0, identity="x" * 50_000))
-
-    count = iter(range(10_000))
-    groups, of = 200, 3
-    for _ in range(groups):
-        await asyncio.gather(*(database.write(grow) for _ in range(of)))
-    assert log_bytes(database) < groups * of * 50_000 * 2 / 3, "it would hold all of it"
-    assert len(stored(database)) == groups * of
-
-
-# -- one process serves ------------------------------------------------------------------------------------------------
-
-
-async def test_a_second_serve_is_refused_and_a_command_is_not(tmp_path: Path) -> None:
-    path = tmp_path / "test.db"
-    first = await SqliteDatabase.open(path, serving=True)
-    with pytest.raises(InUse, match=f"in use by process {os.getpid()}"):
-        await SqliteDatabase.open(path, serving=True)
-    command = await SqliteDatabase.open(path)
-    assert await command.write(add(1)) == 1
-    await command.close()
-    assert await first.read(numbers) == [1]
-    await first.close()
-    again = await SqliteDatabase.open(path, serving=True)
-    await again.close()
-
-
-@pytest.mark.process
-async def test_a_process_that_was_killed_holds_no_lock(tmp_path: Path) -> None:
-    path = tmp_path / "test.db"
-    holds = (
-        "import asyncio, pathlib, sys\n"
-        "from service.sqlite import SqliteDatabase\n"
-        "async def main():\n"
-        "    await SqliteDatabase.open(pathlib.Path(sys.argv[1]), serving=True)\n"
-        "    print('held', flush=True)\n"
-        "    await asyncio.sleep(60)\n"
-        "asyncio.run(main())\n"
-    )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", holds, str(path), stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"held\n"
-    with pytest.raises(InUse, match=f"process {process.pid}"):
-        await SqliteDatabase.open(path, serving=True)
-    process.kill()
-    await process.wait()
-    database = await SqliteDatabase.open(path, serving=True)
-    await database.close()
-
-
-async def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
-    database = await SqliteDatabase.open(tmp_path / "deep" / "test.db", serving=True)
-    await database.write(add(1))
-    assert {p.stat().st_mode & 0o077 for p in (tmp_path / "deep").iterdir()} == {0}
-    await database.close()
-
-
-@pytest.mark.parametrize("spoil", ["no database at all", "a page in the middle"])
-async def test_a_damaged_file_is_named_at_the_start(tmp_path: Path, spoil: str) -> None:
-    path = tmp_path / "test.db"
-    if spoil == "no database at all":
-        path.write_bytes(b"a letter, and a long one, that somebody put there" * 100)
-    else:
-        await (await SqliteDatabase.open(path)).close()
-        whole = bytearray(path.read_bytes())
-        whole[len(whole) // 2 : len(whole) // 2 + 20_000] = b"\xff" * 20_000
-        path.write_bytes(whole)
-    with pytest.raises(DamagedDatabase):
-        await SqliteDatabase.open(path, serving=True)
-
-
-# -- statements built once ---------------------------------------------------------------------------------------------
+# -- statements built once --------------------------------------------------------------------------------------------
 
 
 async def test_a_prepared_statement_stores_and_reads_as_sqlalchemy_does(store: Store) -> None:
