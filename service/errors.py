@@ -4,7 +4,7 @@ Codes, titles and members are API 1 and 14. A problem never carries a value of t
 (`id_conflict`, `ambiguous_identifier`). Names of fields are told, because that is what a client mends.
 
 This file must not know any route, table or rule of the domain, nor how a refusal reaches its caller: callers raise,
-`service.rendering` answers.
+`service.web.rendering` answers.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from service.serving import Server
 from service.settings import Settings
+from service.web.serving import Server
 
 GRACE_SECONDS = 1
 STOP_SECONDS = 8.0

@@ -20,9 +20,9 @@ import msgspec
 import pytest
 
 from channels import CHANNELS
-from service.app import application
 from service.intake.receive import SCOPE_OF
 from service.keys import SCOPES
+from service.web.app import application
 from statemachine import elements, record, stamps
 from statemachine.elements import Element, Value
 from statemachine.entries import EVENT_TYPES, Event, Summary
@@ -93,7 +93,7 @@ def test_routes_are_imported_by_the_application_alone() -> None:
         for module, tree in modules(*PACKAGES)
         if any(_is_of(name, "service.routes") for name in imported(tree)) and not _is_of(module, "service.routes")
     }
-    assert using == {"service.app"}
+    assert using == {"service.web.app"}
 
 
 PARTS = {

@@ -11,8 +11,8 @@ import uvloop
 
 from service.commands.starting import configured, log_to_stderr
 from service.policy import Policies
-from service.serving import serve as serve_http
 from service.settings import Settings, SettingsError
+from service.web.serving import serve as serve_http
 from service.wiring.embedded import embedded
 from service.wiring.kafka import beside_kafka, writing
 from service.working import work_until_stopped

@@ -17,8 +17,8 @@ from service.commands.starting import configured, embedded_alone, log_to_stderr
 from service.demo import Story, StoryFailed, play
 from service.keys import SCOPES, create
 from service.policy import Policies, Policy
-from service.serving import serve as serve_http
 from service.settings import DEFAULT_DATABASE, Settings
+from service.web.serving import serve as serve_http
 from service.wiring.embedded import embedded
 
 DEMO_TENANT: Final = "dev"

@@ -21,7 +21,6 @@ from sqlalchemy import Connection, select
 from starlette.responses import Response
 
 from service import naming, records
-from service.calls import answered
 from service.database import DatabaseUnavailable
 from service.errors import (
     AmbiguousIdentifier,
@@ -39,8 +38,9 @@ from service.intake.message_ids import without_numbers
 from service.intake.stamping import Found, stamps_of
 from service.intake.terms import Warnings
 from service.naming import Called
-from service.rendering import problem_response
 from service.resuming.resumes import RESUME, Entered
+from service.web.calls import answered
+from service.web.rendering import problem_response
 from statemachine.entries import (
     ConversationEnded,
     ConversationMessage,

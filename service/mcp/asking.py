@@ -21,11 +21,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message
 
-from service import edge
-from service.calls import JSON, DirectRoute, taken_by
 from service.errors import FieldError, InvalidBody
 from service.mcp.tool import Tool
-from service.rendering import problem_for, problem_response
+from service.web import edge
+from service.web.calls import JSON, DirectRoute, taken_by
+from service.web.rendering import problem_for, problem_response
 
 _IN_PATH: Final = re.compile(r"{(\w+)}")
 

@@ -30,8 +30,8 @@ from mcp_types import (
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from service import edge
 from service.mcp.asking import Asking
+from service.web import edge
 
 NAME: Final = "borrower-memory"
 INSTRUCTIONS: Final = (

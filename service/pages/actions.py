@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Final
 from starlette.responses import Response
 
 from service import audit, naming
-from service.calls import checked
 from service.errors import FieldError, InvalidBody, NotFound, Problem
 from service.intake.receive import receive, retried
 from service.pages import reading, session
@@ -23,6 +22,7 @@ from service.pages.drawing import Page, mask, segment
 from service.pages.page import ACT, Visit, page, pages, seen_again
 from service.pages.reading import Seen
 from service.records import set_aside_item
+from service.web.calls import checked
 from statemachine.conclusions import KnownIdentifier
 from statemachine.entries import EVENT_TYPES, Identifier
 from statemachine.wire import HOLD_KINDS

@@ -18,13 +18,13 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from service import edge
-from service.calls import Parameters, checked
 from service.errors import InvalidBody, MissingScope, Problem, Unavailable
 from service.pages import session
 from service.pages.drawing import Frame, Page, Refused, draw
 from service.pages.session import Person
-from service.rendering import problem_for
+from service.web import edge
+from service.web.calls import Parameters, checked
+from service.web.rendering import problem_for
 
 if TYPE_CHECKING:
     from service.wiring import Parts

@@ -10,11 +10,11 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 
 from service import records
-from service.calls import Parameters
 from service.errors import FieldError, InvalidBody, Unreadable
 from service.pages.page import Visit
 from service.records import rollout_cases, vendor_bodies
 from service.records.aside import REASONS
+from service.web.calls import Parameters
 from statemachine.conclusions import STAGES
 from statemachine.ladder import RUNGS
 from statemachine.record import UnreadableRecord

@@ -10,13 +10,13 @@ from sqlalchemy import Connection
 
 from channels import CHANNELS
 from service import records
-from service.calls import Parameters
 from service.errors import UnknownBorrower, UnknownLoan, Unreadable
 from service.pages.page import Visit
 from service.proposer.rows import Key
 from service.reading import Known
 from service.resuming import start
 from service.resuming.gist import Gist
+from service.web.calls import Parameters
 from statemachine.conclusions import Cycle
 from statemachine.contact import Contact, contact_of
 from statemachine.floor import Refusal, judge

@@ -13,7 +13,7 @@ from service import audit
 from service.pages import session
 from service.pages.drawing import ROOM, Page, draw
 from service.pages.page import HEADERS, SIGN_IN, FormNotOurs, Visit, form_of, page, pages, refused, seen_again
-from service.rendering import problem_for
+from service.web.rendering import problem_for
 
 if TYPE_CHECKING:
     from service.wiring import Parts

@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import naming, records
-from service.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
 from service.decisions import telling
 from service.errors import (
     AmbiguousIdentifier,
@@ -34,6 +33,7 @@ from service.reading import Known
 from service.resuming.request import merged_within
 from service.retention.reading import told
 from service.strictjson import as_sent
+from service.web.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
 from statemachine.conclusions import STAGES, Cycle, KnownFact
 from statemachine.entries import Named
 from statemachine.ladder import RUNGS

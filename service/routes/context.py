@@ -6,10 +6,10 @@ from typing import Final
 
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, routes
 from service.context.answering import answer
 from service.context.bodies import ContextAsked
 from service.routes.borrowers import OfNothing, path_id
+from service.web.calls import Call, answered, call, routes
 
 router = routes("context")
 

@@ -10,13 +10,13 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from service.calls import Call, Parameters, answered, call, checked, routes
 from service.decisions import claims, rows
 from service.decisions.bodies import DecisionCheck, DecisionTaken
 from service.decisions.decisions import Found, correction_shown
 from service.errors import FieldError, InvalidBody, UnknownBorrower
 from service.records.pages import BadCursor, Page, instant_in, page_of, place_in
 from service.routes.borrowers import OfPage, after, paged, path_id
+from service.web.calls import Call, Parameters, answered, call, checked, routes
 from statemachine.wire import Id
 
 router = routes("decisions")

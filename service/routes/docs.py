@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from service.answers import document_answers
+from service.web.answers import document_answers
 
 router = APIRouter(include_in_schema=False)
 

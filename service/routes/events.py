@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, checked, routes
 from service.errors import FieldError, InvalidBody, MissingScope, Problem
 from service.intake.receive import SCOPE_OF, receive, refused
-from service.invalid import refuse_broken_ids
+from service.web.calls import Call, answered, call, checked, routes
+from service.web.invalid import refuse_broken_ids
 from statemachine.entries import EVENT_TYPES, Event, FactStated, HardEvent
 
 BATCH_EVENTS = 500

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, routes
 from service.exported import exported
 from service.routes.borrowers import OfNothing, known, readable
+from service.web.calls import Call, answered, call, routes
 
 router = routes("export")
 

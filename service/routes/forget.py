@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, routes
 from service.forget import asking
 from service.routes.borrowers import OfNothing, known, readable
+from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Flag, Frozen, Id, Reason
 
 router = routes("forget")

@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.calls import JSON, DirectRoute, answered
+from service.web.calls import JSON, DirectRoute, answered
 
 router = APIRouter(route_class=DirectRoute, tags=["health"])
 

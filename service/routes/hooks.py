@@ -25,14 +25,14 @@ from channels.delivery import FORM, CallStart, Delivery, Item, Vendor
 from channels.fields import Unreadable
 from channels.signatures import Received
 from channels.vendors import VENDORS
-from service import edge
-from service.calls import answered, routes
 from service.errors import MethodNotAllowed, NotFound, OtherHttp, Unauthenticated
 from service.hooks import bodies
 from service.hooks.registry import Hook
 from service.hooks.starting import begun
 from service.hooks.worker import CLAIM_SECONDS
 from service.naming import own_numbers
+from service.web import edge
+from service.web.calls import answered, routes
 
 if TYPE_CHECKING:
     from service.wiring import Parts

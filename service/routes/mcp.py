@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from service import edge
-from service.calls import Parameters, authenticated, checked, operations, routes
 from service.mcp.asking import Asking
 from service.mcp.tools import TOOLS
+from service.web import edge
+from service.web.calls import Parameters, authenticated, checked, operations, routes
 
 if TYPE_CHECKING:
     from service.mcp.protocol import Protocol

@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import records
-from service.calls import Call, answered, call, routes
 from service.chats import rows
 from service.decisions.rows import pending as corrections_open
 from service.errors import FieldError, InvalidBody, NotFound
 from service.intake.receive import retried
 from service.resuming import resumes
 from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
+from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Channel, Id, Instant, Name
 
 router = routes("ops")

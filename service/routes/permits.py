@@ -13,13 +13,13 @@ from sqlalchemy import Connection, and_, insert, or_, select
 from starlette.responses import Response
 
 from service import records
-from service.calls import Call, answered, call, routes
 from service.errors import PermitRefused, UnknownBorrower
 from service.permits import ACTIONS, EVENT_OF, Asking, Permit, Refused, new_refusal, standing_refusal
 from service.records.journal import sources_of
 from service.routes.borrowers import cycle_of, path_id, readable
 from service.tables import Permit as PermitRow
 from service.tables import table_of
+from service.web.calls import Call, answered, call, routes
 from statemachine.contact import contact_of
 from statemachine.wire import Channel, Frozen, Id
 

@@ -9,11 +9,11 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service import audit
-from service.calls import Call, answered, call, routes
 from service.live import without_live
 from service.recall import finding
 from service.recall.notes import PURPOSES, Purpose
 from service.routes.borrowers import OfNothing, after, count_unreadable, known, readable
+from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Frozen, Id
 
 router = routes("recall")

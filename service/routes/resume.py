@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from service.calls import JSON, Call, call, routes
 from service.resuming.request import Request, resume
+from service.web.calls import JSON, Call, call, routes
 from statemachine.entries import Identifier
 from statemachine.wire import AnyBorrowerId, Channel, Direction, Frozen, Id
 

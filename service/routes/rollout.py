@@ -8,9 +8,9 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, routes
 from service.rollout import as_csv, measures
 from service.routes.borrowers import OfNothing, after, readable
+from service.web.calls import Call, answered, call, routes
 
 router = routes("ops")
 

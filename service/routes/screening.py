@@ -9,8 +9,8 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service import screening_examples
-from service.calls import Call, answered, call, routes
 from service.routes.borrowers import OfNothing, after
+from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Frozen, Id
 
 router = routes("screening")

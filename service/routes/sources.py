@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from service.calls import Call, answered, call, routes
 from service.decisions.bodies import SourceReport
 from service.routes.decisions import who
+from service.web.calls import Call, answered, call, routes
 
 router = routes("decisions")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from service.calls import Call, call, routes
 from service.intake.receive import receive
+from service.web.calls import Call, call, routes
 from statemachine.entries import Summary
 
 router = routes("summaries")

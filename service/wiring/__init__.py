@@ -20,7 +20,6 @@ from service.clock import utc_now
 from service.database import DatabaseUnavailable, Store
 from service.decisions.corrections import Means, Measures
 from service.decisions.decisions import Decisions
-from service.edge import RateLimit
 from service.errors import Unavailable
 from service.hooks.refused import Refusals
 from service.hooks.registry import Hooks
@@ -43,6 +42,7 @@ from service.resuming.resumes import Resumes
 from service.retention.job import Retention
 from service.secrets import Secrets
 from service.settings import Settings
+from service.web.edge import RateLimit
 from service.wiring.outside import source_reader
 from service.writer import Outcome
 from statemachine.stamps import Entry

@@ -16,12 +16,12 @@ from typing import Any
 import httpx
 
 from service import settings
-from service.app import application
 from service.intake.durable import TableIntake
 from service.keys import SCOPES, Keyring, create
 from service.policy import Policies, Policy
 from service.reading import Reader
 from service.resuming.resumes import Resumes
+from service.web.app import application
 from service.wiring import Parts
 from tests.service.embedded import SECRETS, TENANT, Embedded, embedded
 

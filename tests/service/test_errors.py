@@ -7,7 +7,7 @@ import pytest
 
 from service import errors
 from service.errors import FieldError, Problem
-from service.rendering import problem_response
+from service.web.rendering import problem_response
 
 SECRET = "Zq7Geheim"
 

@@ -183,7 +183,7 @@ SERVICE = {
     "aiokafka",
     "openai",
     "prometheus_client",
-    "service.app",
+    "service.web.app",
     "service.wiring",
 }
 ANY_STORE = {"sqlalchemy", "pydantic", "structlog", "phonenumbers"}

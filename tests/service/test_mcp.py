@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from service.calls import operations
 from service.mcp.asking import Asking
 from service.mcp.tool import Tool
 from service.mcp.tools import TOOLS
 from service.routes import borrowers, events, health, permits, resume
+from service.web.calls import operations
 from statemachine.volatility import Volatility, tool_volatility
 from tests.service.api import api
 from tests.service.decisions.agents import Agents

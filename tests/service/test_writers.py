@@ -15,10 +15,10 @@ import pytest
 
 from channels import CHANNELS
 from channels.chats import Said
-from service.app import application
 from service.models.asking import Message
 from service.models.endpoint import Endpoint
 from service.summariser import Summariser
+from service.web.app import application
 from service.writers import PAGE, PLACES, TEXTS, page
 from service.written import Piece
 from statemachine.volatility import TOOLS, WRITERS, Volatility, Writer

@@ -16,8 +16,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from service.edge import BODY_LIMIT_BYTES
 from service.mcp.tools import TOOLS
+from service.web.edge import BODY_LIMIT_BYTES
 from tests.together.conftest import Borrower, Tenant, confirmed, new_key
 
 pytestmark = pytest.mark.process

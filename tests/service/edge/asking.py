@@ -9,10 +9,10 @@ from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from service import edge
-from service.edge import Edge
 from service.errors import MissingScope
-from service.rendering import exception_handlers
+from service.web import edge
+from service.web.edge import Edge
+from service.web.rendering import exception_handlers
 
 SECRET = "Zq7Geheim"
 MIB = 1 << 20

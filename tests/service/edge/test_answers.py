@@ -15,9 +15,9 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from service import edge
-from service.edge import Edge
-from service.serving import Http
+from service.web import edge
+from service.web.edge import Edge
+from service.web.serving import Http
 from tests.limits import PATIENCE_SECONDS
 from tests.service.edge.asking import MIB, SECRET, Wire, application, ask, never
 

@@ -7,8 +7,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from service import edge
-from service.edge import BODY_LIMIT_BYTES, HOOK_BODY_LIMIT_BYTES, Edge, InFlight
+from service.web import edge
+from service.web.edge import BODY_LIMIT_BYTES, HOOK_BODY_LIMIT_BYTES, Edge, InFlight
 from tests.service.edge.asking import MIB, Wire, ask, never
 
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Receive, Scope, Send
 
-from service import edge
-from service.edge import Edge, InFlight, RateLimit
 from service.errors import RateLimited
+from service.web import edge
+from service.web.edge import Edge, InFlight, RateLimit
 from tests.service.edge.asking import application, ask, client_of
 
 

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from channels.delivery import Delivery, Item
 from channels.fields import Unreadable
 from channels.vendors import VENDORS
-from service.edge import RateLimit
 from service.hooks import bodies
 from service.hooks.registry import Hook
 from service.intake.message_ids import hashed
+from service.web.edge import RateLimit
 from tests.channels.vendors.reading import FORMS, places, put
 from tests.channels.vendors.test_mutated import ANYTHING
 from tests.channels.vendors.test_voice import retell_chat

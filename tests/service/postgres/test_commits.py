@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from service import keys, prepared, records, settings
-from service.app import application
 from service.database import Job, OutcomeUnknown, Store
 from service.intake.durable import TableIntake
 from service.intake.log import Position
@@ -21,6 +20,7 @@ from service.postgres import PostgresDatabase
 from service.reading import Reader
 from service.records import SET_ASIDE
 from service.resuming.resumes import Resumes
+from service.web.app import application
 from service.wiring import Parts
 from tests.limits import PATIENCE_SECONDS
 from tests.service.embedded import (

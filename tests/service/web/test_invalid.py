@@ -9,8 +9,9 @@ import pytest
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
 
-from service import errors, invalid
+from service import errors
 from service.errors import Problem
+from service.web import invalid
 
 SECRET = "Zq7Geheim"
 

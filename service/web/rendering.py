@@ -31,14 +31,14 @@ from service.errors import (
     Unauthenticated,
     Unavailable,
 )
-from service.invalid import invalid_parameters
 from service.outage import database_out_of_reach
+from service.web.invalid import invalid_parameters
 
 MEDIA_TYPE: Final = "application/problem+json"
 TRACE_LIMIT_FRAMES: Final = 16
 LIBRARY_LIMIT_FRAMES: Final = 3
 
-log = structlog.get_logger("service.rendering")
+log = structlog.get_logger("service.web.rendering")
 
 
 def problem_response(problem: Problem) -> Response:
@@ -72,7 +72,7 @@ async def answer_problem(request: Request, error: Exception) -> Response:
     return problem_response(problem_for(error))
 
 
-# What the application hands to `answer_problem`. Everything else raised is caught by `service.edge`, not by a handler
+# What the application hands to `answer_problem`. Everything else raised is caught by `service.web.edge`, not by a handler
 # for `Exception`: Starlette would raise it again after answering, and the server would log it with its message, which
 # may hold input.
 HANDLED: Final[tuple[type[Exception], ...]] = (Problem, HTTPException, RequestValidationError)

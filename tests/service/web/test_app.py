@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.app import Api as App
+from service.web.app import Api as App
 from tests.service.api import Api, api
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from service.answers import ANSWERS, document_answers
+from service.web.answers import ANSWERS, document_answers
 from tests.service.api import Answer, Api, api
 
 Json = dict[str, Any]

@@ -14,8 +14,9 @@ from fastapi import FastAPI, Query
 from pydantic import ValidationError
 from structlog.testing import capture_logs
 
-from service import errors, rendering
-from tests.service.test_invalid import Summaries
+from service import errors
+from service.web import rendering
+from tests.service.web.test_invalid import Summaries
 
 SECRET = "Zq7Geheim"
 

@@ -21,9 +21,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service import edge, strictjson
+from service import strictjson
 from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated
-from service.invalid import invalid_body, refuse_broken_ids
+from service.web import edge
+from service.web.invalid import invalid_body, refuse_broken_ids
 from statemachine.wire import Frozen
 
 if TYPE_CHECKING:

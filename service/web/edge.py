@@ -31,7 +31,7 @@ from service.errors import (
     TooLarge,
     Unavailable,
 )
-from service.rendering import problem_for, problem_response
+from service.web.rendering import problem_for, problem_response
 
 BODY_LIMIT_BYTES: Final = 1 << 20
 HOOK_BODY_LIMIT_BYTES: Final = 4 << 20
@@ -51,7 +51,7 @@ _NOTES: Final = "borrower_memory.notes"
 _BODY: Final = "borrower_memory.body"
 _BENEATH: Final = "borrower_memory.beneath"
 
-log = structlog.get_logger("service.edge")
+log = structlog.get_logger("service.web.edge")
 
 Observer = Callable[[str, str, int, float], None]
 """Told of every answer: method, route's template, status, seconds."""

@@ -8,10 +8,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import Receive, Scope, Send
 
-from service.calls import direct
-from service.edge import Edge, InFlight
 from service.pages import room
-from service.rendering import exception_handlers
 from service.routes import (
     borrowers,
     context,
@@ -32,6 +29,9 @@ from service.routes import (
     sources,
     summaries,
 )
+from service.web.calls import direct
+from service.web.edge import Edge, InFlight
+from service.web.rendering import exception_handlers
 from service.wiring import Parts
 
 TITLE = "Borrower Memory"

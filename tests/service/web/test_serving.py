@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.serving import GARBAGE_AFTER_ALLOCATIONS, OneWrite, _spare_what_stays
+from service.web.serving import GARBAGE_AFTER_ALLOCATIONS, OneWrite, _spare_what_stays
 
 
 class Wire:

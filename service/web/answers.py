@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
 from channels.resumed import Resumed
-from service.rendering import MEDIA_TYPE
+from service.web.rendering import MEDIA_TYPE
 
 JSON: Final = "application/json"
 REFERENCE: Final = "#/components/schemas/{model}"

@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from service.app import application
+from service.web.app import application
 from service.wiring import Parts
 
 GRACE_SECONDS = 5
