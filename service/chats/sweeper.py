@@ -372,6 +372,7 @@ def _ended_at(chat: Stored) -> datetime:
 def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Withdrawn) -> Summary:
     """As it is posted. The turns are those that a model may see: a live value is in no summary (AC-77)."""
     chat, draft = look.chat, made.draft
+    first = min((line for line in look.lines if line.kind == "said"), key=lambda line: line.at, default=None)
     named: dict[str, Any] = json.loads(chat.named)
     identifier = named.pop("identifier", None)
     quotes = (draft.commitment, draft.payment_claim, draft.callback)
@@ -381,12 +382,12 @@ def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: With
         identifier=Identifier(**identifier) if identifier else None,
         channel=chat.channel,  # type: ignore[arg-type]  # as the table holds it
         modality=modality_of(said),
-        direction=(None if not said else "inbound" if said[0].speaker == "borrower" else "outbound"),
+        direction="inbound" if first is not None and first.speaker == "borrower" else "outbound" if first else None,
         conversation_id=chat.conversation_id,
         revision=look.revision + 1,
-        started_at=said[0].at if said else None,
+        started_at=first.at if first is not None else None,
         ended_at=_ended_at(chat),
-        outcome=draft.outcome if said else None,
+        outcome=_outcome(look, draft.outcome),
         disposition=draft.disposition,
         reached=draft.reached,
         summary=draft.summary if said else None,
@@ -397,6 +398,12 @@ def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: With
         turns=[turn.turn() for turn in turns],
         extra=_extra(made, withdrawn),
     )
+
+
+def _outcome(look: Look, of_what_stands: str | None) -> str | None:
+    """Whoever wrote was there, also when nothing of it stands any more: words are taken back, and not that they were written."""
+    wrote = {line.speaker for line in look.lines if line.kind == "said"}
+    return "connected" if "borrower" in wrote else of_what_stands
 
 
 def _extra(made: Summarised, withdrawn: Withdrawn) -> dict[str, Any]:

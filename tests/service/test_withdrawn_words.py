@@ -150,6 +150,26 @@ async def test_the_words_of_a_promise_are_gone_wherever_it_is_told_and_it_stands
     assert of_chat == then
 
 
+@pytest.mark.parametrize("agent", ["When can you pay?", None])
+@pytest.mark.parametrize("change", [revoked, edited])
+async def test_that_the_borrower_was_there_is_no_word_and_stays(
+    service: Api, agent: str | None, change: Callable[[Api], Awaitable[None]]
+) -> None:
+    """A chat of which nothing of theirs stands is no try that reached nobody, of which no promise counts."""
+    if agent is not None:
+        await line(service, "B-1", agent, minutes=70, speaker="agent")
+    await said(service, f"I will pay 4321 on {service.day(9)}, my salary comes then")
+    before, start = await promises(service), (await service.resume("B-1", "whatsapp"))["position"]
+    await change(service)
+    assert await where_told(service, "B-1") == set()
+    assert await promises(service) == before
+    assert (await service.get("/v1/borrowers/B-1"))["contact_attempts"] == 0
+    assert (await service.resume("B-1", "whatsapp"))["position"] == start
+    (item,) = await told(service, "B-1")
+    assert item["entry"]["outcome"] == "connected"
+    assert item["entry"]["direction"] == ("outbound" if agent else "inbound")
+
+
 async def test_a_payment_made_before_the_words_were_taken_back_still_keeps_the_promise(service: Api) -> None:
     """What is told anew would be a promise of a later time, towards which nothing was paid."""
     await said(service, f"I will pay 4321 on {service.day(9)}, my salary comes then")
