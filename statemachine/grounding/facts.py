@@ -1,5 +1,6 @@
 """Whether a fact that a summary infers is taken, about whom, and on what ground: rules, asked in their order."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -152,7 +153,7 @@ def _says(heard: Heard, start: int, end: int) -> bool:
 
 
 def _ends_in_a_tag(heard: Heard, clause: int) -> bool:
-    last = max(at for at, number in enumerate(heard.clause) if number == clause)
+    last = bisect_right(heard.clause, clause) - 1
     return heard.words[last] in w.SAYING_TAGS
 
 

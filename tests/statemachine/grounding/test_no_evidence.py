@@ -68,6 +68,11 @@ def test_what_is_said_once_is_said_and_a_request_may_be_a_question(kind: str, te
     assert judged(kind, text, quote, turn).taken
 
 
+@pytest.mark.parametrize("turn", ["I have ? ? a job", "I have?? a job?!", "? I have a job ?", "I have a job na??"])
+def test_marks_without_words_between_them_are_read_too(turn: str) -> None:
+    assert judged("employment", "has a job", "I have a job", turn).code in (None, "fact_refused")
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "quote"),
     [
