@@ -79,7 +79,8 @@ def _days_in_month(line: Line, at: int, month: Month, chain: list[int], after: i
         return line.add_day(weeks, at, after + 1) if weeks else None
     exist = all(1 <= day <= 31 for day in days)
     sure = ordinal or follower in words.DATE_WORDS
-    if not sure and not (exist and (follower in words.KO or month != Month())):
+    of_it = line.before(chain[0]) in words.KI  # "mahine ki 15"; not "mahine ke 5000"
+    if not sure and not (exist and (follower in words.KO or of_it or month != Month())):
         return None
     end = line.skip(after, words.DATE_WORDS, 1)
     if month.named is not None and month.year is None:

@@ -77,7 +77,7 @@ class Verbs:
             begin = max(_last_before(stops, first, -1) + 1, first - FARTHEST_VERB_ITEMS)
             end = min(_first_from(stops, after, self._length), after + FARTHEST_VERB_ITEMS)
             behind = _first_from(self._hindi_verbs, after, end)
-            if stops is self._stops[0] and self._income and self._is_of_income(begin, first, after, min(behind, end)):
+            if stops is self._stops[0] and self._is_of_something_else_told(begin, first, after, min(behind, end)):
                 return Tense.OCCASION
             if behind < end:
                 return self._tense_at(behind, end)
@@ -89,10 +89,13 @@ class Verbs:
                 return self._tense_at(behind, end)
             if self._is_an_occasion(begin, end):
                 return Tense.OCCASION
+            if not words.PAY.isdisjoint(self._texts[begin:end]):
+                return Tense.NONE  # "exam till 10th, pay on 11th"
         return Tense.NONE
 
-    def _is_of_income(self, begin: int, first: int, after: int, verb: int) -> bool:
-        """ "5 ko salary hai", "salary 5 ko hai, 6 ko dunga": without a verb of its own beside the income, it is its day."""
+    def _is_of_something_else_told(self, begin: int, first: int, after: int, verb: int) -> bool:
+        """ "5 ko salary hai", "salary 5 ko hai, 6 ko dunga", "10 tak bahar hu 11 ko dunga": what is told without a verb beside
+        an income or an occasion is its day."""
         following = min(verb, _first_from(self._days, after, verb))
         if following == verb < self._length and verb in self._hindi_verbs:
             return False  # the verb is this day's own
@@ -100,7 +103,9 @@ class Verbs:
             begin = max(begin, _last_before(self._days, first, -1) + 1)
         if self._is_verb_between(begin, following):
             return False
-        return any(
+        if following < verb and self._is_an_occasion(begin, following):
+            return True
+        return self._income and any(
             self._texts[place] in words.INCOME and self._names_the_day(place) for place in range(begin, following)
         )
 
@@ -122,11 +127,13 @@ class Verbs:
     def _is_of_another_day(self, verb: int, begin: int, first: int) -> bool:
         """ "salary 5 ko aati hai, 6 tak": what arrives in Hindi is told with the day before it, not with the next; and
         "salary aane ke baad 5 ko" is on the 5th."""
+        between = self._texts[verb + 1 : first]
+        if not words.NOW.isdisjoint(between) and _last_before(self._days, first, -1) > verb:
+            return True  # "earlier I said 20th but now 25th"
         if verb not in self._hindi_verbs or not (self._income and self._arrives(verb)):
             return False
         if self._texts[verb + 1] in words.KE and self._texts[verb + 2] in words.LATER:
             return True
-        between = self._texts[verb + 1 : first]
         return _last_before(self._days, verb, -1) >= begin and (words.OR | words.AND | words.AT_TIMES).isdisjoint(
             between
         )

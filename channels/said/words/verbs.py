@@ -153,10 +153,11 @@ OWED = spellings("loan emi kist kisht installment instalment bank लोन ई�
 # Occasions that have a day of their own: it is not the day of a payment, unless a verb says so.
 OCCASIONS = spellings(
     "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result "
-    "joining hearing court rent kiraya school tuition due hospital station gaon gao village bahar out admit "
+    "joining hearing away court rent kiraya school tuition due hospital station gaon gao village bahar out admit "
     "admitted leave chutti holiday travel travelling tour busy किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन "
     "जन्मदिन अस्पताल गांव बाहर छुट्टी"
 )
+NOW = spellings("now ab अब")
 AT_TIMES = spellings("kabhi kabhie sometimes bhi कभी भी")
 HAPPENS = spellings(
     "kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te कटती कटता कटते होती होता होते जाती जाता जाते"
