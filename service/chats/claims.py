@@ -110,10 +110,8 @@ def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, d
     return (row[0] or 0, row[1]) if row else (0, None)
 
 
-def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[Report]:
-    """Our own summaries of this conversation, each with its event id as it was posted, the newest `REVISIONS_READ` first."""
-    if not chat.revision:
-        return []
+def told(conn: Connection, tenant: str, chat: Stored) -> list[Report]:
+    """The summaries of this conversation, whoever posted them, each with its event id, the newest `REVISIONS_READ` first."""
     journal = records.JOURNAL
     its = (
         journal.c.tenant == tenant,
@@ -123,8 +121,7 @@ def told_by_us(conn: Connection, tenant: str, chat: Stored) -> list[Report]:
         journal.c.type == SUMMARY,
     )
     newest = select(journal.c.event_id, journal.c.body).where(*its).order_by(journal.c.revision.desc())
-    bodies = [(event_id, envelope.document(body)) for event_id, body in conn.execute(newest.limit(REVISIONS_READ))]
-    return [(event_id, body) for event_id, body in bodies if (body.get("extra") or {}).get("summarised_by")]
+    return [(event_id, envelope.document(body)) for event_id, body in conn.execute(newest.limit(REVISIONS_READ))]
 
 
 def prepare(conn: Connection, mine: Claimed, prepared: bytes | None, changes: int | None) -> bool:

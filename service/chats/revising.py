@@ -12,20 +12,24 @@ what was promised may have been kept, was broken or retracted, or its cycle is o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from statemachine.state import BorrowerState
 
 Report: TypeAlias = tuple[str, Mapping[str, Any]]
-"""A summary of ours: its event id, and its body as it was posted."""
+"""A summary: its event id, and its body as it was posted."""
+SUMMARISED_BY: Final = "summarised_by"
+"""In the `extra` of a summary of ours: by a model or by rules."""
 PROMISED_AT: Final = "promised_at"
+OVERLAP: Final = timedelta(seconds=60)
+"""A channel's own summary that ended so shortly before a line covers it: clocks differ."""
 ENDED: Final = ("kept", "partly_kept", "broken", "retracted")
 
 
 def is_told_already(promised_at: datetime, told: Sequence[Report], withdrawn: Set[str], *, alive: bool) -> bool:
-    """Whether a promise that rests on a turn of that time was told. `told`: our own summaries of the chat, the newest first;
-    `withdrawn`: those whose promise's words were taken back; `alive`: see `is_alive`."""
+    """Whether a promise that rests on a turn of that time was told. `told`: the summaries of the chat, the newest first;
+    `withdrawn`: those of ours whose promise's words were taken back; `alive`: see `is_alive`."""
     promises = [(report, at) for report, body in told if (at := _promised_at(body)) is not None]
     if promises and promises[0][0] in withdrawn and alive:
         return False
@@ -33,8 +37,17 @@ def is_told_already(promised_at: datetime, told: Sequence[Report], withdrawn: Se
 
 
 def _promised_at(body: Mapping[str, Any]) -> datetime | None:
+    """Of a channel's own summary all that it covers may be what its promise rests on."""
+    if not body.get("commitment"):
+        return None
+    if not is_ours(body):
+        return datetime.fromisoformat(body["ended_at"]) + OVERLAP
     at = (body.get("extra") or {}).get(PROMISED_AT)
-    return datetime.fromisoformat(at) if body.get("commitment") and isinstance(at, str) else None
+    return datetime.fromisoformat(at) if isinstance(at, str) else None
+
+
+def is_ours(body: Mapping[str, Any]) -> bool:
+    return bool((body.get("extra") or {}).get(SUMMARISED_BY))
 
 
 def is_alive(

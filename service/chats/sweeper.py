@@ -32,7 +32,7 @@ from channels.chats import Line, Said, modality_of, said_in, within
 from service import records
 from service.chats import claims
 from service.chats.claims import Claimed, Stored
-from service.chats.revising import PROMISED_AT, is_alive, is_told_already
+from service.chats.revising import OVERLAP, PROMISED_AT, SUMMARISED_BY, is_alive, is_ours, is_told_already
 from service.chats.withdrawn import Withdrawn, promises_withdrawn, withdrawn_from
 from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
@@ -62,8 +62,6 @@ TURNS_CHARACTERS: Final = 150_000
 """Of the turns that go with a summary: an entry of the log has its limit."""
 EVIDENCE_TURNS: Final = 20
 REVISIONS_TRIED: Final = 5
-OVERLAP_SECONDS: Final = 60.0
-"""A channel's own summary that ended so shortly before the last line covers it: clocks differ."""
 PURGE_EVERY_SECONDS: Final = 3_600.0
 PURGES: Final = 500
 """Of so many chats each, for one tenant."""
@@ -263,22 +261,23 @@ class Sweeper:
     async def _anew(
         self, tenant: str, look: Look, said: Sequence[Said], made: Summarised
     ) -> tuple[Summarised, Withdrawn]:
-        """3: without a promise that an earlier summary of ours told, and the earlier ones of which words were taken back."""
+        """3: without a promise that an earlier summary told, and the earlier ones of ours of which words were taken back."""
         chat, draft = look.chat, made.draft
-        if not chat.revision:
+        if not look.revision:
             return made, Withdrawn()
-        told = await self._parts.database.read_slow(lambda conn: claims.told_by_us(conn, tenant, chat))
+        told = await self._parts.database.read_slow(lambda conn: claims.told(conn, tenant, chat))
+        ours = [report for report in told if is_ours(report[1])]
         withdrawn = Withdrawn()
         if any(line.kind != "said" for line in look.lines):
             is_all = len(look.lines) < claims.LINES_READ
             since = None if is_all else min(line.at for line in look.lines)
-            withdrawn = withdrawn_from(told, said, made.turns, since=since)
+            withdrawn = withdrawn_from(ours, said, made.turns, since=since)
         at, state = draft.promised_at, look.memory.state if look.memory is not None else None
         if draft.commitment is None or at is None or state is None:
             return made, withdrawn
         conversation = (chat.channel, chat.conversation_id)
         alive = is_alive(state, conversation, json.loads(chat.named), at, _ended_at(chat))
-        if is_told_already(at, told, promises_withdrawn(told, withdrawn), alive=alive):
+        if is_told_already(at, told, promises_withdrawn(ours, withdrawn), alive=alive):
             made = replace(made, draft=replace(draft, commitment=None, promised_at=None))
         return made, withdrawn
 
@@ -359,7 +358,7 @@ def _backoff(tries: int) -> timedelta:
 def _is_covered(look: Look) -> bool:
     """Whether the channel's own summary tells all that was said."""
     until = look.covered_until
-    return until is not None and until + timedelta(seconds=OVERLAP_SECONDS) >= look.chat.last_at
+    return until is not None and until + OVERLAP >= look.chat.last_at
 
 
 def _ended_at(chat: Stored) -> datetime:
@@ -409,7 +408,7 @@ def _outcome(look: Look, of_what_stands: str | None) -> str | None:
 def _extra(made: Summarised, withdrawn: Withdrawn) -> dict[str, Any]:
     promised_at = made.draft.promised_at if made.draft.commitment is not None else None
     return {
-        "summarised_by": made.by,
+        SUMMARISED_BY: made.by,
         **({PROMISED_AT: promised_at.isoformat()} if promised_at else {}),
         **withdrawn.extra(),
     }

@@ -177,3 +177,20 @@ async def test_a_claim_of_the_cycle_before_is_none_of_the_next(service: Api) -> 
     await a_new_cycle(service)
     await say(service, "hello", 3, "m-2")
     assert (await service.get("/v1/borrowers/B-1"))["payment_claim"] is None
+
+
+@pytest.mark.parametrize("fate", FATES)
+async def test_what_the_channels_own_summary_told_is_not_told_again_by_ours(service: Api, fate: Change) -> None:
+    await due(service, "one", 200, 3)
+    text = f"I will pay 4321 on {service.day(9)}"
+    await line(service, "B-1", text, minutes=LONG_AGO_MINUTES, message_id="m-1")
+    own = {"channel": "whatsapp", "conversation_id": "c-1", "commitment": {"quote": text, "status": "proposed"}}
+    assert (await service.told("B-1", hours=100, **own)).status == 200
+    await fate(service)
+    before = await promises(service)
+    await say(service, "hello?", 3, "m-2")
+    assert (await told(service, "B-1"))[0]["revisions"] == 2
+    assert await promises(service) == before
+    await say(service, text, 2, "m-3")
+    newest = max(str(one["at"]) for one in await promises(service))
+    assert newest > max((str(one["at"]) for one in before), default="")
