@@ -160,6 +160,8 @@ def _part_of_day(line: Line, at: int, end: int) -> tuple[str | None, int]:
     place = line.skip(end, _BEFORE_A_PART_OF_DAY, 2)
     if line.texts[place] in words.PARTS_OF_DAY:
         return words.PARTS_OF_DAY[line.texts[place]], place + 1
+    if line.texts[place] in words.PLAIN_DAYS and line.texts[place + 1] in words.PARTS_OF_DAY:
+        return words.PARTS_OF_DAY[line.texts[place + 1]], end  # "6:30 tomorrow evening"
     place = at - 1
     while place > at - 3 and place > 0 and line.texts[place] in _IN_FRONT_OF_THE_HOUR:
         place -= 1

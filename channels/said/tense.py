@@ -158,6 +158,8 @@ class Verbs:
         word = self._texts[place]
         if word in words.HAPPENS or (self._income and self._arrives(place)):
             return Tense.OCCASION
+        if self._income and word in words.SOMEBODY_GIVES:
+            return Tense.OCCASION  # "maalik 10 ko salary dega", "dost 10 ko dega mujhe"
         if word in words.WILL and self._will_be_elsewhere(place, end):
             return Tense.OCCASION
         if self._texts[place - 1 : place] == ["get"] and self._texts[place - 2 : place - 1] == ["i"]:
@@ -176,6 +178,8 @@ class Verbs:
         following = self._texts[will + 1 : end]
         if following[:1] == ["be"]:
             return not words.OCCASIONS.isdisjoint(following)
+        if following[:1] == ["credit"] and words.MYSELF.isdisjoint(self._recent(will, 1)):
+            return True  # "the company will credit on the 10th"
         return following[:1] == ["pay"] and following[1:2] in (["me"], ["us"])
 
     def _arrives(self, place: int) -> bool:

@@ -233,6 +233,7 @@ def test_a_range_or_an_unclear_day_keeps_its_candidates(text: str, candidates: t
         "2 din lag gaye", "2 din de diye the", "I waited 2 days", "only 2 days ago", "sirf 2 din pehle",
         "20 nahi", "neither 20 nor 21", "20 ko nahi 20 ke baad", "20 rupaye nahi 23 rupaye", "kal nahi 5 baje",
         "I will not pay after 10th", "not after lunch",
+        "dost 25 ko dega mujhe", "maalik 25 ko salary dega", "the company will credit on 25th",
         "25 ko court date hai", "25 ko rent dena hai", "rent is due on 25th", "25 ko doosre loan ki EMI hai",
         "I have another EMI on 25th", "25 tarikh wali EMI pending hai", "I will be out till 25th", "25 ko paise aayenge",
         "money comes on 25th", "they will pay me on 25th", "nothing before 25th", "no money till 25th",

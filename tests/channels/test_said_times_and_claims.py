@@ -23,6 +23,8 @@ WEDNESDAY_EVENING = datetime.fromisoformat("2026-01-28T18:00:00+05:30")
         ("tomorrow 6pm", "2026-01-29T18:00"),
         ("kal 6 p.m.", "2026-01-29T18:00"),
         ("tomorrow 6 in the evening", "2026-01-29T18:00"),
+        ("6:30 tomorrow evening", "2026-01-29T18:30"),
+        ("6 baje kal shaam", "2026-01-29T18:00"),
         ("tomorrow 4:30 pm", "2026-01-29T16:30"),
         ("tomorrow 4.30 pm", "2026-01-29T16:30"),
         ("tomorrow 16:30", "2026-01-29T16:30"),

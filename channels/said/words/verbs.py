@@ -157,6 +157,7 @@ OCCASIONS = spellings(
     "admitted leave chutti holiday travel travelling tour busy किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन "
     "जन्मदिन अस्पताल गांव बाहर छुट्टी"
 )
+SOMEBODY_GIVES = spellings("dega degi bhejega bhejegi dalega dalegi देगा देगी भेजेगा भेजेगी")
 NOW = spellings("now ab अब")
 AT_TIMES = spellings("kabhi kabhie sometimes bhi कभी भी")
 HAPPENS = spellings(
