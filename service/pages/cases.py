@@ -27,6 +27,8 @@ from statemachine.stamps import UnreadableEntry
 router = pages()
 
 MODEL_MINUTES: Final = 60
+LOOKS_FOR_A_FILE: Final = 60
+"""At rows of the journal, of which a look has a limit: a file has all that are counted, and not what one look finds."""
 
 
 # -- a roll-out ----------------------------------------------------------------------------------------------------------
@@ -61,8 +63,16 @@ async def rollout_cases_of(visit: Visit) -> Response:
     span = Span(wanted.channel, period["from"], period["to"], found["counted_from"], missing)
 
     def look(conn: Connection) -> records.Page:
+        items: list[dict[str, Any]] = []
+        cursor = wanted.cursor
         try:
-            return rollout_cases.cases(conn, visit.tenant, span, wanted.measure, wanted.limit, wanted.cursor)
+            for _ in range(LOOKS_FOR_A_FILE if wanted.form == "csv" else 1):
+                found = rollout_cases.cases(conn, visit.tenant, span, wanted.measure, wanted.limit - len(items), cursor)
+                items += found.items
+                cursor = found.next_cursor
+                if cursor is None or len(items) == wanted.limit:
+                    break
+            return records.Page(items, cursor)
         except records.BadCursor:
             raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
 

@@ -21,7 +21,7 @@ from service.records.pages import Page, instant_in, page_of, place_in
 from service.records.rollout import Conversation
 from service.tables import SUMMARY, Borrower, Journal, Resume, Started, table_of
 
-LOOKED_AT: Final = 10_000
+LOOKED_AT: Final = 5_000
 READ_AT_ONCE: Final = 100
 """Reports whose words are read together, until the page is full."""
 AHEAD: Final = timedelta(minutes=5)
@@ -140,22 +140,23 @@ def _reported(
     connection: Connection, tenant: str, span: Span, measure: str, limit: int, behind: Sequence[Any] | None
 ) -> tuple[list[dict[str, Any]], tuple[datetime, str] | None]:
     """At most `limit` cases; and, when there is more to look at than was, the key of the last row that was looked at."""
-    looked = _looked_at(connection, tenant, span, behind)
-    wanted = [row for row in looked if _is_of(row, span)]
+    wanted, last = _looked_at(connection, tenant, span, behind)
     found: list[dict[str, Any]] = []
     for start in range(0, len(wanted), READ_AT_ONCE):
         rows = wanted[start : start + READ_AT_ONCE]
-        for row, case in _cases_of(connection, tenant, span, rows):
+        for row, case in _cases_of(connection, tenant, span, rows, measure):
             if MEASURES[measure](case):
                 found.append(_item(row, case))
                 if len(found) == limit:
                     return found, None
-    last = looked[-1] if len(looked) == LOOKED_AT else None
-    return found, last and (last.received_at, last.event_id)
+    return found, last
 
 
-def _looked_at(connection: Connection, tenant: str, span: Span, behind: Sequence[Any] | None) -> Sequence[Any]:
-    """Of a period that is over the oldest first, for what came long after it is of others; of the present one the newest."""
+def _looked_at(
+    connection: Connection, tenant: str, span: Span, behind: Sequence[Any] | None
+) -> tuple[Sequence[Any], tuple[datetime, str] | None]:
+    """The span's reports among so many rows, and the key of the last row when there may be more. Of a period that is over the
+    oldest first, for what came long after it is of others; of the present one the newest."""
     order = (_JOURNAL.c.received_at, _JOURNAL.c.event_id)
     names = ("borrower_id", "type", "channel", "conversation_id", "revision", "effective_at")
     its = [_JOURNAL.c.tenant == tenant]
@@ -167,20 +168,25 @@ def _looked_at(connection: Connection, tenant: str, span: Span, behind: Sequence
     if behind is not None:
         here = tuple_(behind[0], behind[1])
         its.append(tuple_(*order) > here if is_over else tuple_(*order) < here)
-    sorted_by = order if is_over else tuple(column.desc() for column in order)
-    wanted = select(*order, *(_JOURNAL.c[name] for name in names)).where(*its).order_by(*sorted_by).limit(LOOKED_AT)
-    return connection.execute(wanted).all()
+
+    def sorted_by(columns: Any) -> list[Any]:
+        return [column if is_over else column.desc() for column in columns]
+
+    looked = select(*order, *(_JOURNAL.c[name] for name in names)).where(*its).order_by(*sorted_by(order))
+    seen = looked.limit(LOOKED_AT).subquery()
+    of = [seen.c.type == SUMMARY, seen.c.channel == span.channel, *_within(seen.c.effective_at, span)]
+    rows = connection.execute(select(seen).where(*of).order_by(*sorted_by((seen.c.received_at, seen.c.event_id)))).all()
+    ends = select(*order).where(*its).order_by(*sorted_by(order)).offset(LOOKED_AT - 1).limit(1)
+    last = connection.execute(ends).first()
+    return rows, (last.received_at, last.event_id) if last is not None else None
 
 
-def _is_of(row: Any, span: Span) -> bool:
-    first, end = span.first, span.end
-    is_in = (first is None or row.effective_at >= first) and (end is None or row.effective_at < end)
-    return bool(row.type == SUMMARY and row.channel == span.channel and is_in)
-
-
-def _cases_of(connection: Connection, tenant: str, span: Span, rows: Sequence[Any]) -> Iterator[tuple[Any, Case]]:
-    """Those of these reports that are the highest of their conversations, with what is measured."""
-    highest = _conversations(connection, tenant, span, {row.borrower_id for row in rows})
+def _cases_of(
+    connection: Connection, tenant: str, span: Span, rows: Sequence[Any], measure: str
+) -> Iterator[tuple[Any, Case]]:
+    """Those of these reports that are the highest of their conversations, with what this is measured by."""
+    only = None if measure == "next_elsewhere" else [row.conversation_id for row in rows]
+    highest = _conversations(connection, tenant, span, {row.borrower_id for row in rows}, only)
     days = {(one.channel, one.conversation_id): days for one, days in rollout.next_elsewhere(highest.values())}
     own = [row for row in rows if highest[row.channel, row.conversation_id].event_id == row.event_id]
     ids = [row.conversation_id for row in own]
@@ -205,9 +211,10 @@ class _Reported(Conversation):
 
 
 def _conversations(
-    connection: Connection, tenant: str, span: Span, people: Collection[str]
+    connection: Connection, tenant: str, span: Span, people: Collection[str], only: Sequence[str] | None
 ) -> dict[tuple[str, str], _Reported]:
-    """All conversations of these people on any channel, each by its highest revision and without its words."""
+    """All conversations of these people on any channel, or only these of the span's, each by its highest revision and without
+    its words."""
     its = (_BORROWER.c.tenant == tenant, _BORROWER.c.redirected_to.is_not(None))
     to = select(_BORROWER.c.borrower_id, _BORROWER.c.redirected_to)
     whose = _pairs(connection, to.where(*its, _BORROWER.c.borrower_id.in_(people)))
@@ -216,6 +223,8 @@ def _conversations(
     names = ("borrower_id", "channel", "conversation_id", "revision", "effective_at", "event_id")
     of = [_JOURNAL.c.tenant == tenant, _JOURNAL.c.type == literal_column(f"'{SUMMARY}'")]
     of.append(_JOURNAL.c.borrower_id.in_({*people, *owners, *whose}))
+    if only is not None:
+        of += [_JOURNAL.c.channel == span.channel, _JOURNAL.c.conversation_id.in_(only)]
     if span.counted_from is not None:
         of += [_JOURNAL.c.received_at >= span.counted_from, _JOURNAL.c.effective_at >= span.counted_from]
     wanted = select(*(_JOURNAL.c[name] for name in names)).where(*of).order_by(_JOURNAL.c.received_at.desc())

@@ -94,7 +94,7 @@ class Proposal(Rows, table=True):
     """
 
     __tablename__ = "proposal"
-    __table_args__ = (Index("proposal_expiry", "expires_at"),)
+    __table_args__ = (Index("proposal_expiry", "expires_at"), Index("proposal_asked", "tenant", "asked_at"))
 
     tenant: str = Field(primary_key=True)
     borrower_id: str = Field(primary_key=True)

@@ -47,7 +47,11 @@ PLACES = (
     "/ops/resumes?as_proposed=true",
     "/ops/resumes?degraded=true", "/ops/resumes?rule=too_far_ahead",
     "/ops/resumes?fallback=timeout", f"/ops/resumes?borrower_id={ONE}", "/ops/set-aside?status=open", "/ops/missing-reports",
-    "/ops/set-aside?vendor=vapi", "/ops/chats", "/ops/shadow", "/ops/rollout", "/ops/corrections",
+    "/ops/set-aside?vendor=vapi", "/ops/set-aside?today=true&delivery=true", "/ops/promises?show=ledger",
+    "/ops/promises?show=day", "/ops/resumes?today=true&entered=true", "/ops/rollout/cases?channel=voice&period=0&measure=cold",
+    "/ops/rollout/cases?channel=voice&period=0&measure=connected", "/ops/rollout/cases?channel=voice&period=0&measure=resumed",
+    "/ops/rollout/cases?channel=voice&period=0&measure=next_elsewhere", "/ops/system/waiting", "/ops/system/answers",
+    "/ops/system/answers?failure=timeout", "/ops/hooks/unread", "/ops/chats", "/ops/shadow", "/ops/rollout", "/ops/corrections",
     "/ops/hooks", "/ops/system", "/ops/audit", f"/ops/audit?borrower_id={ONE}",
     f"/ops/borrowers/{ONE}/judge?event_id={REPORT}", f"/ops/borrowers/{ONE}/withhold?event_id={REPORT}",
     f"/ops/borrowers/{ONE}/do/link", f"/ops/borrowers/{ONE}/forget", "/ops/set-aside/1/retry",
@@ -124,6 +128,13 @@ def stored(connection: Connection, count: int, api_: Api) -> None:
         "started_at": ago,
     }
     _made(connection, "started", begun, count // 10)
+    answered = {
+        "tenant": f"'{TENANT}'", "borrower_id": ID, "channel": "'voice'", "loan_id": "''", "record_version": "1",
+        "flow_version": "'1'", "prompt_hash": "''", "model": "'m'", "proposed": "'dues'",
+        "failure": "CASE WHEN i % 9 = 0 THEN 'timeout' END", "why": "NULL", "asked_at": ago, "latency_ms": "40", "raw": "NULL",
+        "expires_at": f"datetime({stamp}, '+7 days') || '.000000'",
+    }  # fmt: skip
+    _made(connection, "proposal", answered, count)
     later = f"datetime({stamp}, '+' || (i % 600 + 1) || ' minutes') || '.000000'"
     asked = {
         "tenant": f"'{TENANT}'", "borrower_id": ID, "at": "NULL", "ends_at": later,

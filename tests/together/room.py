@@ -52,11 +52,11 @@ def _hook(service: Service, vendor: str) -> str:
     return path
 
 
-def _client(service: Service, key: str) -> httpx.AsyncClient:
+def client_of(service: Service, key: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=service.url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
 
 
-def _stage(client: httpx.AsyncClient, name: str) -> Stage:
+def stage_of(client: httpx.AsyncClient, name: str) -> Stage:
     async def post(path: str, body: Body) -> Body:
         answered: Body = (await client.post(path, json=body)).json()
         return answered
@@ -65,13 +65,13 @@ def _stage(client: httpx.AsyncClient, name: str) -> Stage:
 
 
 async def _looked_on(service: Service, key: str) -> None:
-    async with _client(service, key) as client:
-        await _stage(client, "before").look_on()
+    async with client_of(service, key) as client:
+        await stage_of(client, "before").look_on()
 
 
 async def _played(service: Service, key: str, hooks: dict[str, str]) -> None:
-    async with _client(service, key) as client, httpx.AsyncClient(base_url=service.url, timeout=60) as vendors:
-        stage = _stage(client, "e")
+    async with client_of(service, key) as client, httpx.AsyncClient(base_url=service.url, timeout=60) as vendors:
+        stage = stage_of(client, "e")
         await stage.play()
         await stage.decide()
 

@@ -6,9 +6,13 @@ With `SCREENSHOTS_TO` set to a folder, every page is pictured there in light and
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +23,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.together.room import lived_in
+from tests.service.pages.stage import Stage
+from tests.together.room import client_of, lived_in, stage_of
 from tests.together.service import Service
 
 pytestmark = pytest.mark.process
@@ -66,6 +71,11 @@ class Room:
     service: Service
     browser: Browser
     key: str
+
+    async def told(self, what: Callable[[Stage], Awaitable[None]]) -> None:
+        """More of the story."""
+        async with client_of(self.service, self.key) as client:
+            await what(stage_of(client, "more"))
 
     def enter(self, **how: Any) -> tuple[BrowserContext, Page, list[str]]:
         """Somebody signed in by the door; what their browser complained of is gathered."""
@@ -128,6 +138,26 @@ def test_every_page_fits_a_phone(room: Room) -> None:
             page.screenshot(path=Path(os.environ["SCREENSHOTS_TO"]) / f"{name}-phone.png")
     assert wrong == []
     context.close()
+
+
+def test_whoever_follows_the_readme_gets_in(room: Room) -> None:
+    """With the key that it makes, and with one that only reads."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    found = re.search(r"^borrower-memory (keys create .*--scopes ops.*)$", readme, re.MULTILINE)
+    assert found is not None
+    for scopes, acts in ((None, True), ("ops", False)):
+        words = found[1].split()
+        if scopes is not None:
+            words[words.index("--scopes") + 1] = scopes
+        made = room.service.command(*words)
+        assert made.returncode == 0, made.stderr
+        context, page, wrong = Room(room.service, room.browser, json.loads(made.stdout)["key"]).enter()
+        page.goto("/ops/borrowers/B-102")
+        expect(page.get_by_role("link", name="Link an identifier")).to_have_count(int(acts))
+        expect(page.get_by_text("read only")).to_have_count(int(not acts))
+        expect(page.get_by_role("link", name="Forget")).to_have_count(0)
+        assert wrong == []
+        context.close()
 
 
 def test_by_keyboard_alone_one_comes_to_the_page_and_to_what_it_lists(room: Room) -> None:
@@ -238,3 +268,17 @@ def test_a_sentence_is_withheld_and_struck_out_with_who_and_why(room: Room) -> N
     expect(page.locator("s")).to_have_count(0)
     assert wrong == []
     context.close()
+
+
+def test_what_is_as_long_as_it_may_be_breaks_no_page(room: Room) -> None:
+    """Told last, so that no picture has it."""
+    with ThreadPoolExecutor(1) as beside:  # the browser has the loop of this thread
+        beside.submit(asyncio.run, room.told(Stage.exhaust)).result()
+    for how in ({"viewport": PHONE, "has_touch": True}, {}):
+        context, page, wrong = room.enter(**how)
+        for path in (f"/ops/borrowers/{'L' * 128}", *PLACES.values()):
+            page.goto(path)
+            over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert over <= 0, (path, over)
+        assert wrong == []
+        context.close()

@@ -95,6 +95,24 @@ class Stage:
         changed = {"source": "offers", "entity": "LN-1", "version": "v13", "observed_at": self.ago(hours=1)}
         await self._post("/v1/sources", changed)
 
+    async def exhaust(self) -> None:
+        """One of whom everything is as long as it may be, and has no place where a line could break."""
+        borrower, loan, conversation = "L" * 128, "N" * 128, "c" * 128
+        month = {"cycle_id": "m" * 128, "loan_id": loan, "due_date": self.day(2), "amount_due": "999999999.99"}
+        await self.event("cycle.opened", borrower, self.ago(days=2), currency="INR", **month)
+        await self.event("hold.placed", borrower, self.ago(hours=3), kind="other", reason="r" * 200, loan_id=loan)
+        await self.event("fact.stated", borrower, self.ago(hours=2), kind="household", text="f" * 300)
+        began = await self.resume(borrower, "voice", loan_id=loan)
+        await self.told(
+            borrower, "voice", conversation, self.ago(hours=1), disposition="d" * 100, agent="a" * 200, loan_id=loan,
+            summary="w" * 2_000, resume_id=began["resume_id"], entered_state="opening",
+            commitment={"amount": "999999999.99", "due_date": self.day(1), "status": "proposed", "quote": "q" * 400},
+            turns=[{"speaker": "borrower", "text": "q" * 400}],
+        )  # fmt: skip
+        await self.event(
+            "conversation.started", borrower, self.ago(hours=30), channel="voice", conversation_id="o" * 128
+        )
+
     async def _asha(self) -> None:
         """Promises on WhatsApp, agrees on the phone, is reminded and gets her link; asks to be called at six."""
         await self.begun(ASHA, "+919000000101", "LN-1", 5, "12500.00")
