@@ -23,6 +23,7 @@ from service import records
 from service.chats.revising import Report
 from service.chats.rows import CHAT, LINE, due_times
 from service.intake import envelope
+from service.records.journal import sources_of
 from service.tables import SUMMARY
 
 LINES_READ: Final = 2_000
@@ -100,7 +101,7 @@ def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, d
     journal = records.JOURNAL
     its = (
         journal.c.tenant == tenant,
-        journal.c.borrower_id == records.resolve_id(conn, tenant, chat.borrower_id),
+        journal.c.borrower_id.in_(_known_as(conn, tenant, chat.borrower_id)),
         journal.c.channel == chat.channel,
         journal.c.conversation_id == chat.conversation_id,
         journal.c.type == SUMMARY,
@@ -110,12 +111,18 @@ def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, d
     return (row[0] or 0, row[1]) if row else (0, None)
 
 
+def _known_as(conn: Connection, tenant: str, borrower_id: str) -> list[str]:
+    """The ids under which what was told of the borrower was journalled: those too under which nobody knew whose it was."""
+    sources = sources_of(conn, tenant, records.resolve_id(conn, tenant, borrower_id))
+    return [id_ for id_, _ in sources]
+
+
 def told(conn: Connection, tenant: str, chat: Stored) -> list[Report]:
     """The summaries of this conversation, whoever posted them, each with its event id, the newest `REVISIONS_READ` first."""
     journal = records.JOURNAL
     its = (
         journal.c.tenant == tenant,
-        journal.c.borrower_id == records.resolve_id(conn, tenant, chat.borrower_id),
+        journal.c.borrower_id.in_(_known_as(conn, tenant, chat.borrower_id)),
         journal.c.channel == chat.channel,
         journal.c.conversation_id == chat.conversation_id,
         journal.c.type == SUMMARY,

@@ -194,3 +194,20 @@ async def test_what_the_channels_own_summary_told_is_not_told_again_by_ours(serv
     await say(service, text, 2, "m-3")
     newest = max(str(one["at"]) for one in await promises(service))
     assert newest > max((str(one["at"]) for one in before), default="")
+
+
+async def test_what_was_told_before_anybody_knew_whose_number_it_is_is_not_told_again(service: Api) -> None:
+    phone = service.phone()
+    text = f"I will pay 4321 on {service.day(9)}"
+    await line(service, None, text, minutes=LONG_AGO_MINUTES, message_id="m-1", identifier=phone)
+    await settled(service)
+    await sweeper(service).sweep()
+    await service.event("identifier.linked", "B-1", hours=90, identifier=phone)
+    await paid(service)
+    before = await promises(service)
+    assert [one["outcome"] for one in before] == ["kept"]
+    await line(service, None, "thank you", minutes=200, message_id="m-2", identifier=phone)
+    await settled(service)
+    await sweeper(service).sweep()
+    assert (await told(service, "B-1"))[0]["revisions"] == 2
+    assert await promises(service) == before
