@@ -7,14 +7,18 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from channels import CHANNELS
 from service import __main__ as command_line
+from service import sqlite
 from service.keys import SCOPES
 from service.settings import PREFIX
 
@@ -46,8 +50,26 @@ class CommandLine:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> CommandLine:
-    return CommandLine(monkeypatch, capsys, tmp_path)
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[CommandLine]:
+    yield CommandLine(monkeypatch, capsys, tmp_path)
+    _log_as_before()
+
+
+def _log_as_before() -> None:
+    """A command sets up the log of its process, which here is every test's; a logger that was used keeps what it then found."""
+    structlog.reset_defaults()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("service") and isinstance(logger := vars(module).get("log"), type(structlog.get_logger())):
+            vars(logger).pop("bind", None)
+
+
+def test_what_a_command_sets_up_for_its_log_ends_with_it(run: CommandLine) -> None:
+    run("keys", "list", "--tenant", "acme")
+    sqlite.log.warning("told")
+    _log_as_before()
+    with capture_logs() as logs:
+        sqlite.log.info("told")
+    assert [line["event"] for line in logs] == ["told"]
 
 
 def commands(group: click.Group, *before: str) -> list[tuple[str, ...]]:
