@@ -1,8 +1,8 @@
 """The cases behind a roll-out's measures: of one channel and period the conversations that are counted, in pages by key.
 
 What counts is decided in `rollout`, and the same conversation counts here: by its highest revision, at the time when it ended,
-among the reports that were looked at for the measures (`counted_from`). A page looks at `LOOKED_AT` rows of the journal at most,
-so a rare case costs no more than a frequent one; such a page may have fewer cases than it could, and still say where to go on.
+among the reports that were looked at for the measures (`counted_from`). A page looks at a few thousand rows of the journal at
+most, so a rare case costs no more than a frequent one; such a page may have fewer cases than it could, and still say where to go on.
 
 Functions of a connection; for `read_slow`.
 """
@@ -21,7 +21,9 @@ from service.records.pages import Page, instant_in, page_of, place_in
 from service.records.rollout import Conversation
 from service.tables import SUMMARY, Borrower, Journal, Resume, Started, table_of
 
-LOOKED_AT: Final = 5_000
+LOOKED_AT: Final = 500
+"""Rows in one look, and so many looks in a page."""
+LOOKS: Final = 8
 READ_AT_ONCE: Final = 100
 """Reports whose words are read together, until the page is full."""
 AHEAD: Final = timedelta(minutes=5)
@@ -140,15 +142,19 @@ def _reported(
     connection: Connection, tenant: str, span: Span, measure: str, limit: int, behind: Sequence[Any] | None
 ) -> tuple[list[dict[str, Any]], tuple[datetime, str] | None]:
     """At most `limit` cases; and, when there is more to look at than was, the key of the last row that was looked at."""
-    wanted, last = _looked_at(connection, tenant, span, behind)
     found: list[dict[str, Any]] = []
-    for start in range(0, len(wanted), READ_AT_ONCE):
-        rows = wanted[start : start + READ_AT_ONCE]
-        for row, case in _cases_of(connection, tenant, span, rows, measure):
-            if MEASURES[measure](case):
-                found.append(_item(row, case))
-                if len(found) == limit:
-                    return found, None
+    for _ in range(LOOKS):
+        wanted, last = _looked_at(connection, tenant, span, behind)
+        for start in range(0, len(wanted), READ_AT_ONCE):
+            rows = wanted[start : start + READ_AT_ONCE]
+            for row, case in _cases_of(connection, tenant, span, rows, measure):
+                if MEASURES[measure](case):
+                    found.append(_item(row, case))
+                    if len(found) == limit:
+                        return found, None
+        if last is None:
+            return found, None
+        behind = last
     return found, last
 
 

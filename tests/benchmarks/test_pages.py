@@ -117,7 +117,7 @@ def stored(connection: Connection, count: int, api_: Api) -> None:
             "refusals": "CASE WHEN i % 20 = 0 THEN '[{\"rule\": \"too_far_ahead\", \"message\": \"x\"}]' ELSE '[]' END",
             "fallback": "CASE WHEN i % 30 = 0 THEN 'timeout' ELSE 'no_model' END", "source": "'position'",
             "record_version": "1", "mode": "'enabled'", "degraded": "0", "entered_state": "'opening'", "agent": "'voice-7'",
-            "ignored": "i % 40 = 0", "conversation_id": "'c-' || i",
+            "ignored": "i % 40 = 0", "conversation_id": "'c-' || (i * 10)",
         }, count,
     )  # fmt: skip
     begun = {
