@@ -52,12 +52,20 @@ def commands() -> None:
     """One memory per borrower, across every channel."""
 
 
+def _refuse_wrong_settings() -> None:
+    """Before a service is loaded, which takes several times as long. Raises `SettingsError`."""
+    from service.commands.configured import configured
+
+    configured()
+
+
 # -- running ------------------------------------------------------------------------------------------------------
 
 
 @commands.command()
 def serve() -> None:
     """The API; without Kafka also the writer, in the same process."""
+    _refuse_wrong_settings()
     from service.commands import running
 
     running.serve()
@@ -66,6 +74,7 @@ def serve() -> None:
 @commands.command()
 def writer() -> None:
     """A writer over Kafka as a process of its own; as many as there are partitions share them."""
+    _refuse_wrong_settings()
     from service.commands import running
 
     running.writer()
@@ -74,6 +83,7 @@ def writer() -> None:
 @commands.command()
 def sweeper() -> None:
     """Summarises chats that are over, as a process of its own; any number of them share the work."""
+    _refuse_wrong_settings()
     from service.commands import chats
 
     chats.sweeper()
@@ -82,6 +92,7 @@ def sweeper() -> None:
 @commands.command()
 def proposer() -> None:
     """Asks a model where conversations should start, as a process of its own; any number of them share the work."""
+    _refuse_wrong_settings()
     from service.commands import proposing
 
     proposing.proposer()

@@ -7,7 +7,7 @@ import json
 import click
 import uvloop
 
-from service.commands.starting import configured
+from service.commands.configured import configured
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings

@@ -17,7 +17,8 @@ from channels.fields import Unreadable
 from channels.vendors import VENDORS
 from service import strictjson
 from service.clock import utc_now
-from service.commands.starting import configured, in_database
+from service.commands.configured import configured
+from service.commands.starting import in_database
 from service.database import Store
 from service.hooks import registry
 from service.hooks.registry import InvalidHook

@@ -6,7 +6,7 @@ import click
 import structlog
 import uvloop
 
-from service.commands.starting import configured
+from service.commands.configured import configured
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings

@@ -10,7 +10,7 @@ import click
 import uvloop
 
 from service.clock import utc_now
-from service.commands.starting import configured
+from service.commands.configured import configured
 from service.hooks import registry
 from service.loglines import log_to_stderr
 from service.policy import Policies

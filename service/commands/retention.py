@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 import uvloop
 
-from service.commands.starting import configured
+from service.commands.configured import configured
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.retention.job import Ended, Retention

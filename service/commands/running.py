@@ -9,7 +9,8 @@ import click
 import structlog
 import uvloop
 
-from service.commands.starting import configured, log_to_stderr
+from service.commands.configured import configured
+from service.commands.starting import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings, SettingsError
 from service.web.serving import serve as serve_http

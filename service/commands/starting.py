@@ -1,4 +1,4 @@
-"""How every command begins: settings and policy checked, one form of log line, and the store opened beside a running service.
+"""How every command goes on: one form of log line, and the store opened beside a running service.
 
 It must not know what a command is for, and imports neither the API nor Kafka: `keys` starts in a moment.
 """
@@ -9,23 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from service import policy, settings
+from service.commands.configured import configured
 from service.database import Store
 from service.loglines import log_to_stderr as log_to_stderr  # what every command begins with, from one place
-from service.policy import Policies
 from service.secrets import Secrets
 from service.settings import Settings, SettingsError
 from service.store import open_store
 
 T = TypeVar("T")
-
-
-def configured() -> tuple[Settings, Policies]:
-    """The settings and the policy of the environment. Raises `SettingsError`."""
-    found = settings.load()
-    if found.uses_kafka and found.database.is_sqlite:
-        raise SettingsError("with Kafka the records are in PostgreSQL: set DATABASE_URL to postgresql://...")
-    return found, policy.load(found.policy_file, mode=found.mode)
 
 
 def embedded_alone(settings: Settings) -> None:

@@ -14,7 +14,8 @@ import click
 import msgspec
 
 from service.clock import utc_now
-from service.commands.starting import configured, in_database, log_to_stderr
+from service.commands.configured import configured
+from service.commands.starting import in_database, log_to_stderr
 from service.database import Store
 from service.keys import listed
 from service.policy import Policies

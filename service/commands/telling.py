@@ -13,7 +13,8 @@ import click
 import uvloop
 
 from service.clock import utc_now
-from service.commands.starting import configured, embedded_alone, log_to_stderr
+from service.commands.configured import configured
+from service.commands.starting import embedded_alone, log_to_stderr
 from service.demo import Story, StoryFailed, play
 from service.keys import SCOPES, create
 from service.policy import Policies, Policy
