@@ -171,10 +171,6 @@ class Policy(BaseModel):
         """From (included) and until (not included) which minute of the borrower's day contact is allowed."""
         return _minute(self.contact_hours[0]), _minute(self.contact_hours[1])
 
-    @property
-    def contact_always(self) -> bool:
-        return self.contact_minutes == (0, MINUTES_OF_A_DAY)
-
     @cached_property
     def version(self) -> str:
         """A hash of every rule above: a derived answer is kept only while it stands (DESIGN 3)."""

@@ -51,10 +51,6 @@ class PromiseTerms(Value):
     said: str | None = None
     status: Literal["proposed", "confirmed"] = "proposed"
 
-    @property
-    def unsettled(self) -> bool:
-        return bool(self.amount_candidates or self.due_date_candidates)
-
 
 class Stamps(Value):
     """What intake added. `through` is the identifier it came by, `identifier` the one an event speaks of: `kind:value`."""

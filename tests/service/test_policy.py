@@ -213,17 +213,16 @@ def test_who_is_handed_what(mode: str, allow: list[str], borrower: str | None, a
 
 
 @pytest.mark.parametrize(
-    ("hours", "minutes", "always"),
+    ("hours", "minutes"),
     [
-        (["08:00", "19:00"], (480, 1_140), False),
-        (["00:00", "24:00"], (0, 1_440), True),
-        (["00:00", "23:59"], (0, 1_439), False),
-        (["23:58", "24:00"], (1_438, 1_440), False),
+        (["08:00", "19:00"], (480, 1_140)),
+        (["00:00", "24:00"], (0, 1_440)),
+        (["00:00", "23:59"], (0, 1_439)),
+        (["23:58", "24:00"], (1_438, 1_440)),
     ],
 )
-def test_contact_hours_in_minutes_of_the_day(hours: list[str], minutes: tuple[int, int], always: bool) -> None:
-    policy = Policy.model_validate({"contact_hours": hours})
-    assert (policy.contact_minutes, policy.contact_always) == (minutes, always)
+def test_contact_hours_in_minutes_of_the_day(hours: list[str], minutes: tuple[int, int]) -> None:
+    assert Policy.model_validate({"contact_hours": hours}).contact_minutes == minutes
 
 
 def test_limits_may_be_zero_where_zero_has_a_meaning_and_have_fractions() -> None:
