@@ -2,7 +2,8 @@
 
 What counts is decided in `rollout`, and the same conversation counts here: by its highest revision, at the time when it ended,
 among the reports that were looked at for the measures (`counted_from`). A page looks at a few thousand rows of the journal at
-most, so a rare case costs no more than a frequent one; such a page may have fewer cases than it could, and still say where to go on.
+most, so a rare case costs no more than a frequent one; such a page may have fewer cases than it could, and still say where to
+go on.
 
 Functions of a connection; for `read_slow`.
 """
