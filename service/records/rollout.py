@@ -255,10 +255,12 @@ def _resumes(connection: Connection, tenant: str, since: datetime | None) -> dic
 def granted_starts(connection: Connection, *of: ColumnElement[bool]) -> dict[tuple[str, str], bool]:
     """Of conversations that told of it, by channel and id: whether they began from a start that was granted; of several
     starts the last counts."""
-    names = ("channel", "conversation_id", "mode", "source")
-    wanted = select(*(_RESUME.c[name] for name in names)).where(*of).order_by(_RESUME.c.at, _RESUME.c.resume_id)
-    rows = connection.execute(wanted)
-    return {(row.channel, row.conversation_id): row.mode == "enabled" and row.source != "cold_start" for row in rows}
+    names = ("at", "resume_id", "channel", "conversation_id", "mode", "source")
+    rows = connection.execute(select(*(_RESUME.c[name] for name in names)).where(*of)).all()
+    # Asked to sort, SQLite goes through all answers of a tenant in their order rather than to those of the conversations.
+    return {
+        (row.channel, row.conversation_id): row.mode == "enabled" and row.source != "cold_start" for row in sorted(rows)
+    }
 
 
 def _entered(connection: Connection, tenant: str, since: datetime | None) -> Iterable[tuple[str, datetime, bool]]:

@@ -227,16 +227,17 @@ def _conversations(
     whose = _pairs(connection, to.where(*its, _BORROWER.c.borrower_id.in_(people)))
     owners = {whose.get(one, one) for one in people}
     whose |= _pairs(connection, to.where(*its, _BORROWER.c.redirected_to.in_(owners)))
-    names = ("borrower_id", "channel", "conversation_id", "revision", "effective_at", "event_id")
+    names = ("received_at", "event_id", "borrower_id", "channel", "conversation_id", "revision", "effective_at")
     of = [_JOURNAL.c.tenant == tenant, _JOURNAL.c.type == literal_column(f"'{SUMMARY}'")]
     of.append(_JOURNAL.c.borrower_id.in_({*people, *owners, *whose}))
     if only is not None:
         of += [_JOURNAL.c.channel == span.channel, _JOURNAL.c.conversation_id.in_(only)]
-    if span.counted_from is not None:
-        of += [_JOURNAL.c.received_at >= span.counted_from, _JOURNAL.c.effective_at >= span.counted_from]
-    wanted = select(*(_JOURNAL.c[name] for name in names)).where(*of).order_by(_JOURNAL.c.received_at.desc())
+    # Asked for a time or an order, SQLite goes through all that arrived since rather than to what is of these people.
+    rows = connection.execute(select(*(_JOURNAL.c[name] for name in names)).where(*of)).all()
     found: dict[tuple[str, str], _Reported] = {}
-    for row in connection.execute(wanted):
+    for row in sorted(rows, reverse=True):
+        if span.counted_from is not None and min(row.received_at, row.effective_at) < span.counted_from:
+            continue
         key, owner = (row.channel, row.conversation_id), whose.get(row.borrower_id, row.borrower_id)
         if key not in found or row.revision > found[key].revision:
             found[key] = _Reported(
