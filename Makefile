@@ -18,8 +18,9 @@ setup-bench: .venv/.installed-bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-.venv/.installed-dev: requirements-dev.lock .venv/.installed
+.venv/.installed-dev: requirements-dev.lock requirements-sdks.lock .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-sdks.lock
 	touch $@
 
 # What agents of voice platforms are built with, for the tests that start one; nothing of the service needs it.
@@ -57,6 +58,7 @@ lock: setup-dev
 	$(BIN)/uv pip compile pyproject.toml --universal --group build --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --group build --group dev -c requirements.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-dev.lock
 	$(BIN)/uv pip compile pyproject.toml --universal --group agents -c requirements.lock -c requirements-dev.lock --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-agents.lock
+	$(BIN)/uv pip compile --no-deps --group sdks --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-sdks.lock
 	$(BIN)/uv pip compile --no-deps --group bench --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 --quiet -o requirements-bench.lock
 
 clean:
