@@ -20,10 +20,9 @@ from typing import Final
 
 import structlog
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from service import records
-from service.database import DatabaseUnavailable, Store
+from service.database import Store
 from service.policy import Policy
 from service.reading import Known, understood
 from service.recall import index
@@ -100,7 +99,7 @@ async def keep(database: Store, read: Sequence[Words]) -> None:
         some = read[start : start + KEPT_AT_ONCE]
         try:
             await database.write(lambda conn, some=some: index.keep_each(conn, some))  # type: ignore[misc]
-        except (DatabaseUnavailable, IntegrityError) as why:
-            log.warning("index.not_kept", why=type(why).__name__)  # only a copy: it is read again
+        except Exception as why:  # noqa: BLE001  # only a copy, whatever keeps it from being kept: it is read again
+            log.warning("index.not_kept", why=type(why).__name__)
             return
         await asyncio.sleep(0)

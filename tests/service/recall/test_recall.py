@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select, update
 
 from service import audit
+from service.database import DatabaseUnavailable
 from service.recall import across, finding, index
 from service.recall.notes import Note
 from service.tables import Borrower, table_of
@@ -159,6 +160,22 @@ async def test_while_many_are_not_indexed_a_search_reads_them_and_recall_of_one_
         ]
         assert set(found.document) == {"items", "next_cursor"}
     assert await behind_with(service) == 0, "who was read is indexed by it"
+
+
+@pytest.mark.parametrize("why", [DatabaseUnavailable("it is away"), RuntimeError("a trigger refuses it")])
+async def test_an_index_that_cannot_be_kept_costs_a_search_nothing(
+    service: Api, monkeypatch: pytest.MonkeyPatch, why: Exception
+) -> None:
+    """The databases say it each in their own words."""
+
+    def refuse(*_: object) -> None:
+        raise why
+
+    await stated(service, "B-1", "wife is Martha")
+    monkeypatch.setattr(index, "keep_each", refuse)
+    found = await service.post("/v1/search", {"query": "Martha"})
+    assert [i["borrower_id"] for i in found["items"]] == ["B-1"]
+    assert await behind_with(service) == 1
 
 
 @pytest.mark.parametrize("indexed", [False, True])
