@@ -27,7 +27,8 @@ _LENGTH = b"content-length:"
 
 @dataclass(frozen=True)
 class Load:
-    """`requests`: a file with a request a line, as `METHOD PATH` or `METHOD PATH BODY`. `mark` is looked for in answers."""
+    """`requests`: a file with a request a line, as `METHOD PATH` or `METHOD PATH BODY`. `mark` is looked for in answers.
+    `rate`: so many a second, each at its time and timed from then, whenever a connection is free for it; 0: as many as can."""
 
     host: str
     port: int
@@ -36,6 +37,7 @@ class Load:
     mark: str
     connections: int
     seconds: float
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,14 @@ class _Connection(asyncio.Protocol):
         if request is None:
             self._transport.close()
             return
-        self._sent_at = now
+        due = self._told.due(now)
+        if due > now:
+            asyncio.get_running_loop().call_later(due - now, self._send, request, due)
+        else:
+            self._send(request, due)
+
+    def _send(self, request: bytes, due: float) -> None:
+        self._sent_at = due
         self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -109,13 +118,21 @@ def _length(head: bytes) -> int:
 class _Told:
     """What all connections tell together."""
 
-    def __init__(self, until: float) -> None:
-        self.until = until
+    def __init__(self, began: float, load: Load) -> None:
+        self.until = began + load.seconds
+        self._began, self._rate, self._asked = began, load.rate, 0
         self.open = 0
         self.marked = 0
         self.took: list[float] = []
         self.statuses: Counter[bytes] = Counter()
         self.done = asyncio.Event()
+
+    def due(self, now: float) -> float:
+        """When the next request is to be sent."""
+        if not self._rate:
+            return now
+        self._asked += 1
+        return self._began + self._asked / self._rate
 
 
 def requests_of(load: Load) -> list[bytes]:
@@ -134,7 +151,7 @@ async def taken(load: Load) -> Taken:
     """Runs the load."""
     requests = iter(requests_of(load))
     began = time.perf_counter()
-    told = _Told(began + load.seconds)
+    told = _Told(began, load)
     loop = asyncio.get_running_loop()
     mark = load.mark.encode()
     for _ in range(load.connections):

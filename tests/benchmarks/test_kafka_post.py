@@ -21,7 +21,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 import uvloop
 from aiokafka import AIOKafkaProducer
@@ -68,14 +67,15 @@ def body(number: int) -> str:
     return json.dumps(told)
 
 
-def posted(service: Fleet, folder: Path, first: int) -> tuple[float, float]:
-    """As many as the callers can, by a load that is a process of its own: how many a second, and what one took of the API."""
+def posted(service: Fleet, folder: Path, first: int, rate: float = 0.0) -> tuple[Taken, float]:
+    """So many a second, or as many as the callers can, by a load that is a process of its own; and what one took of the API."""
     file = folder / "requests"
     count = int(MOST * SECONDS)
     file.write_text("".join(f"POST /v1/summaries {body(n)}\n" for n in range(first, first + count)))
     address = urlsplit(service.url)
     headers = {"Authorization": f"Bearer {service.key()}", "Content-Type": "application/json"}
-    load = Load(str(address.hostname), address.port or 0, headers, str(file), '"event_id":"voice:c-', CALLERS, SECONDS)
+    mark = '"event_id":"voice:c-'
+    load = Load(str(address.hostname), address.port or 0, headers, str(file), mark, CALLERS, SECONDS, rate)
     assert service.process is not None
     before = cpu_seconds(service.process.pid)
     command = [sys.executable, "-m", "tests.benchmarks.load"]
@@ -86,7 +86,7 @@ def posted(service: Fleet, folder: Path, first: int) -> tuple[float, float]:
     taken = Taken(**json.loads(told.stdout))
     assert set(taken.statuses) <= {"200", "202"}, taken.statuses
     assert taken.marked == taken.answered
-    return taken.per_second, (cpu_seconds(service.process.pid) - before) / taken.answered * 1e6
+    return taken, (cpu_seconds(service.process.pid) - before) / taken.answered * 1e6
 
 
 async def sent(call: Call) -> tuple[float, float]:
@@ -105,20 +105,19 @@ async def sent(call: Call) -> tuple[float, float]:
     return count / (time.perf_counter() - began), (time.process_time() - cpu) / count * 1e6
 
 
-async def at_rate(call: Call, first: int, rate: float) -> tuple[list[float], int]:
+async def at_rate(call: Call, rate: float) -> list[float]:
     """So many a second, each at its time: how long each took from then on."""
-    count = max(20, int(rate * SECONDS))
     took: list[float] = []
     begin = time.perf_counter()
 
     async def one(place: int) -> None:
         due = begin + place / rate
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        await call(first + place)
+        await call(place)
         took.append(time.perf_counter() - due)
 
-    await asyncio.gather(*(one(place) for place in range(count)))
-    return took, first + count
+    await asyncio.gather(*(one(place) for place in range(max(20, int(rate * SECONDS)))))
+    return took
 
 
 def p99(took: list[float]) -> float:
@@ -130,31 +129,20 @@ def test_a_post_against_a_bare_producer(service: Fleet, tmp_path: Path, capsys: 
 
     async def run() -> tuple[list[tuple[float, float, float, float]], list[tuple[float, float]]]:
         rates, tails = [], []
-        headers = {"Authorization": f"Bearer {service.key()}", "Content-Type": "application/json"}
         other = f"{service.topic}.bare"
         await make(Cluster((service.kafka,)), [Topic(other, PARTITIONS)], copies=1, retention_days=1)
-        limits = httpx.Limits(max_connections=CALLERS)
-        async with (
-            AIOKafkaProducer(bootstrap_servers=service.kafka, acks="all", enable_idempotence=True) as producer,
-            httpx.AsyncClient(base_url=service.url, headers=headers, limits=limits, timeout=60) as client,
-        ):
-
-            async def post(number: int) -> None:
-                answer = await client.post("/v1/summaries", content=body(number))
-                assert answer.status_code in (200, 202), answer.text
+        async with AIOKafkaProducer(bootstrap_servers=service.kafka, acks="all", enable_idempotence=True) as producer:
 
             async def send(number: int) -> None:
                 await producer.send_and_wait(other, value, key=b"acme|B-1", partition=number % PARTITIONS)
 
             for turn in range(ROUNDS):
-                ours = await asyncio.to_thread(posted, service, tmp_path, turn * 100_000)
-                rates.append((*ours, *await sent(send)))
+                taken, cpu = await asyncio.to_thread(posted, service, tmp_path, turn * 100_000)
+                rates.append((taken.per_second, cpu, *await sent(send)))
             half = statistics.median(one[0] for one in rates[1:]) / 2
-            number = ROUNDS * 100_000
-            for _ in range(ROUNDS):
-                mine, number = await at_rate(post, number, half)
-                theirs, _ = await at_rate(send, 0, half)
-                tails.append((p99(mine), p99(theirs)))
+            for turn in range(ROUNDS, 2 * ROUNDS):
+                taken, _ = await asyncio.to_thread(posted, service, tmp_path, turn * 100_000, half)
+                tails.append((taken.p99_ms, p99(await at_rate(send, half))))
         return rates[1:], tails[1:]
 
     rates, tails = uvloop.run(run())
