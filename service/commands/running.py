@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import gc
-from typing import Final
-
 import click
 import structlog
 import uvloop
 
 from service.commands.configured import configured
 from service.commands.starting import log_to_stderr
+from service.garbage import spare_what_stays
 from service.policy import Policies
 from service.settings import Settings, SettingsError
 from service.web.serving import serve as serve_http
 from service.wiring.embedded import embedded
 from service.wiring.kafka import beside_kafka, writing
 from service.working import work_until_stopped
-
-OBJECTS_BEFORE_A_COLLECTION: Final = 10_000
-"""A posted summary and the record it is merged into are some thousand objects, and nearly none of them is in a cycle."""
 
 log = structlog.get_logger("service")
 
@@ -36,15 +31,7 @@ async def _serve(settings: Settings, policies: Policies) -> None:
         log.warning("policy.disabled", owner=owner, why=why)
     parts_of = beside_kafka if settings.uses_kafka else embedded
     async with parts_of(settings, policies) as parts:
-        _leave_the_program_uncollected()
         await serve_http(parts, lambda url: click.echo(f"listening on {url}"))
-
-
-def _leave_the_program_uncollected() -> None:
-    """What is loaded by now stays as long as the process: looking through it over and over took a fifth of a post's time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(OBJECTS_BEFORE_A_COLLECTION)
 
 
 def writer() -> None:
@@ -58,7 +45,7 @@ def writer() -> None:
 
 async def _write(settings: Settings, policies: Policies) -> None:
     async with writing(settings, policies) as parts:
-        _leave_the_program_uncollected()
+        spare_what_stays()
         await work_until_stopped(
             "writer",
             parts.writer,

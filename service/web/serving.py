@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,16 +12,13 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from service.garbage import spare_what_stays
 from service.web.app import application
 from service.wiring import Parts
 
 GRACE_SECONDS = 5
 """For requests in hand when it is told to stop: longer than the longest answer, within what a supervisor waits (10 s)."""
 KEEP_ALIVE_SECONDS = 75
-
-GARBAGE_AFTER_ALLOCATIONS = 20_000
-"""Between two looks for garbage in cycles. At Python's 700 a busy service looks every few requests, and finds nothing:
-what a request leaves behind is let go as it ends. A tenth of its time went there."""
 
 Beside = Callable[[str, Callable[[], None]], Awaitable[None]]
 """Something to run beside the server: given its address and a way to stop it."""
@@ -100,7 +96,7 @@ async def serve(parts: Parts, listening: Callable[[str], None], beside: Beside |
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     server = Server(config)
-    _spare_what_stays()
+    spare_what_stays()
 
     def stop() -> None:
         server.should_exit = True
@@ -119,13 +115,6 @@ async def serve(parts: Parts, listening: Callable[[str], None], beside: Beside |
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
-
-
-def _spare_what_stays() -> None:
-    """What was made by now (modules, routes, models) stays until the end and need not be looked through again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(max(GARBAGE_AFTER_ALLOCATIONS, gc.get_threshold()[0]), *gc.get_threshold()[1:])
 
 
 async def _run(beside: Beside, url: str, stop: Callable[[], None]) -> None:

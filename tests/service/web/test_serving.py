@@ -1,13 +1,9 @@
 """What `serve` sets up around the application."""
 
 import asyncio
-import gc
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from service.web.serving import GARBAGE_AFTER_ALLOCATIONS, OneWrite, _spare_what_stays
+from service.web.serving import OneWrite
 
 
 class Wire:
@@ -64,24 +60,3 @@ async def test_what_was_said_before_it_is_closed_is_written_and_nothing_to_a_cli
     await asyncio.sleep(0)
     assert left.written == []
     assert connection.is_closing()
-
-
-@pytest.fixture
-def _as_it_was() -> Iterator[None]:
-    threshold = gc.get_threshold()
-    gc.set_threshold(700, 10, 10)  # as Python starts; the tests themselves look more seldom
-    yield
-    gc.set_threshold(*threshold)
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("_as_it_was")
-def test_what_stays_is_not_looked_through_and_what_comes_later_still_is() -> None:
-    _spare_what_stays()
-    assert gc.get_freeze_count() > 0
-    assert gc.isenabled()
-    assert gc.get_threshold()[0] == GARBAGE_AFTER_ALLOCATIONS
-    circle: list[object] = []
-    circle.append(circle)
-    del circle
-    assert gc.collect() > 0
