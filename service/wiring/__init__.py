@@ -59,14 +59,14 @@ class Parts:
     secrets: Secrets
     database: Store
     intake: Intake
-    keyring: Keyring
-    reader: Reader
-    resumes: Resumes
     clock: Callable[[], datetime] = utc_now
     rate_limit: RateLimit = field(default_factory=RateLimit)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def __post_init__(self) -> None:
+        self.keyring = Keyring(self.database, self.clock)
+        self.reader = Reader()
+        self.resumes = Resumes(self.database)
         self.chats = Chats(self.database, self.secrets, self.policies, self.clock)
         self.resumes.measure(self.registry)
         self.proposals = Proposals(self.database, self.policies, self.clock, self.settings.model)

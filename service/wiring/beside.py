@@ -5,14 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from service.clock import utc_now
 from service.intake.kafka_intake import JournalWatch
 from service.intake.table_beside import TableBeside
 from service.intake.table_log import TableLog
-from service.keys import Keyring
 from service.policy import Policies
-from service.reading import Reader
-from service.resuming.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
 from service.store import open_store
@@ -37,9 +33,6 @@ async def beside(settings: Settings, policies: Policies) -> AsyncIterator[Parts]
             secrets=secrets,
             database=database,
             intake=intake,
-            keyring=Keyring(database, utc_now),
-            reader=Reader(),
-            resumes=Resumes(database),
         )
         try:
             yield parts

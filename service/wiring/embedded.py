@@ -10,12 +10,9 @@ from service.clock import utc_now
 from service.intake.durable import TableIntake
 from service.intake.table_log import TableLog
 from service.keeper import Keeper
-from service.keys import Keyring
 from service.policy import Policies
-from service.reading import Reader
 from service.recall.index import IndexedWords
 from service.resuming.gists import Gists
-from service.resuming.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
 from service.store import open_store
@@ -64,9 +61,6 @@ async def embedded(settings: Settings, policies: Policies) -> AsyncIterator[Part
             secrets=secrets,
             database=database,
             intake=TableIntake(log, outcomes, writer),
-            keyring=Keyring(database, utc_now),
-            reader=Reader(),
-            resumes=Resumes(database),
         )
         running = asyncio.create_task(writer.run())
         try:

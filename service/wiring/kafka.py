@@ -20,15 +20,12 @@ from service.intake.kafka_producer import KafkaProducer
 from service.intake.log import LogUnavailable
 from service.intake.outbox import CHANGES, INTAKE, Outbox
 from service.keeper import Keeper
-from service.keys import Keyring
 from service.metrics import Counter, Gauge
 from service.metrics.deliveries import Deliveries
 from service.policy import Policies
 from service.proposer.proposals import Proposals
-from service.reading import Reader
 from service.recall.index import IndexedWords
 from service.resuming.gists import Gists
-from service.resuming.resumes import Resumes
 from service.secrets import Secrets
 from service.settings import Settings
 from service.store import open_store
@@ -69,9 +66,6 @@ async def beside_kafka(settings: Settings, policies: Policies) -> AsyncIterator[
                 secrets=secrets,
                 database=database,
                 intake=intake,
-                keyring=Keyring(database, utc_now),
-                reader=Reader(),
-                resumes=Resumes(database),
             )
             _measure_kafka(parts.registry, kafka)
             Gauge("borrower_memory_spooling", "1 while Kafka takes no entries", registry=parts.registry).set_function(

@@ -17,10 +17,8 @@ import httpx
 
 from service import settings
 from service.intake.durable import TableIntake
-from service.keys import SCOPES, Keyring, create
+from service.keys import SCOPES, create
 from service.policy import Policies, Policy
-from service.reading import Reader
-from service.resuming.resumes import Resumes
 from service.web.app import application
 from service.wiring import Parts
 from tests.service.embedded import SECRETS, TENANT, Embedded, embedded
@@ -158,9 +156,6 @@ async def api(
             secrets=SECRETS,
             database=behind.database,
             intake=TableIntake(behind.log, behind.outcomes, writer),
-            keyring=Keyring(behind.database, behind.clock),
-            reader=Reader(),
-            resumes=Resumes(behind.database),
             clock=behind.clock,
         )
         key, _ = await behind.database.write(lambda c: create(c, TENANT, SCOPES, behind.now))

@@ -14,12 +14,9 @@ from service import keys, prepared, records, settings
 from service.database import Job, OutcomeUnknown, Store
 from service.intake.durable import TableIntake
 from service.intake.log import Position
-from service.keys import Keyring
 from service.policy import Policies, Policy
 from service.postgres import PostgresDatabase
-from service.reading import Reader
 from service.records import SET_ASIDE
-from service.resuming.resumes import Resumes
 from service.web.app import application
 from service.wiring import Parts
 from tests.limits import PATIENCE_SECONDS
@@ -169,9 +166,6 @@ async def _api(service: Embedded, key: str) -> AsyncIterator[httpx.AsyncClient]:
         secrets=SECRETS,
         database=service.database,
         intake=TableIntake(service.log, service.outcomes, service.writers[0][0] if service.writers else None),  # type: ignore[arg-type]
-        keyring=Keyring(service.database, service.clock),
-        reader=Reader(),
-        resumes=Resumes(service.database),
         clock=service.clock,
     )
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
