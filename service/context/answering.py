@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 
 from channels import CHANNELS
 from service import records
+from service.after import merged_within
 from service.context.assembling import Context, Memory, assembled
 from service.context.blocks import Dropped
 from service.context.bodies import ContextAsked, Reading
@@ -35,7 +36,6 @@ from service.errors import FieldError, InvalidBody, UnknownBorrower
 from service.intake.stamping import CLOCK_TOLERANCE, FUTURE_LIMIT
 from service.policy import Policy
 from service.reading import Known
-from service.resuming.request import merged_within
 from statemachine.entries import Turn
 from statemachine.record import UnreadableRecord
 from statemachine.volatility import Volatility, Writer

@@ -23,7 +23,7 @@ import structlog
 from sqlalchemy import Connection
 
 from channels import CHANNELS
-from service import naming, records
+from service import after, naming, records
 from service.database import DatabaseUnavailable
 from service.intake.envelope import provisional_id
 from service.naming import Called
@@ -45,8 +45,6 @@ from statemachine.record import UnreadableRecord
 if TYPE_CHECKING:
     from service.wiring import Parts
 
-AFTER_WAIT_SECONDS = 1.0
-AFTER_POLL_SECONDS = 0.02
 ROUTE = "/v1/resume"
 
 log = structlog.get_logger("service.resuming.request")
@@ -87,7 +85,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     began = time.perf_counter()
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
-    merged_by = asyncio.get_running_loop().time() + AFTER_WAIT_SECONDS
+    merged_by = asyncio.get_running_loop().time() + after.AFTER_WAIT_SECONDS
     is_late = bool(asked.wait_ms) and not await _waited(parts, tenant, who, asked, policy, merged_by)
     now = parts.clock()
     asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
@@ -205,7 +203,7 @@ async def _seen(
         return _One(found.borrower_id, found.version, gist)
 
     try:
-        if asked.after is not None and not await merged_within(parts, tenant, asked.after, merged_by):
+        if asked.after is not None and not await after.merged_within(parts, tenant, asked.after, merged_by):
             return _Seen([], "not_yet_merged")
         known, stranger = await parts.database.read(look)
         return _Seen(
@@ -250,17 +248,6 @@ def _read(
     """A borrower by the gist that is kept, if it holds; else the record to make one from."""
     glimpse = gists.glimpse(conn, tenant, borrower_id)
     return _held(glimpse, basis, now, loan_id) or records.stored(conn, tenant, borrower_id)
-
-
-async def merged_within(parts: Parts, tenant: str, event_id: str, end: float | None = None) -> bool:
-    """Whether an entry is merged, waiting up to a second for it (API 1, read your writes), or until `end` of the loop's time."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + AFTER_WAIT_SECONDS if end is None else end
-    while not await parts.database.read(lambda conn: records.is_merged(conn, tenant, event_id)):
-        if loop.time() >= end:
-            return False
-        await asyncio.sleep(AFTER_POLL_SECONDS)
-    return True
 
 
 def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contact:

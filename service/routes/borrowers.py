@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import naming, records
+from service.after import merged_within
 from service.decisions import telling
 from service.errors import (
     AmbiguousIdentifier,
@@ -30,7 +31,6 @@ from service.live import without_live
 from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
-from service.resuming.request import merged_within
 from service.retention.reading import told
 from service.strictjson import as_sent
 from service.web.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes

@@ -153,7 +153,7 @@ async def test_what_waits_for_its_writer_is_accepted_and_later_told_as_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.intake.receive.MERGE_WAIT_SECONDS", 0.02)
-    monkeypatch.setattr("service.resuming.request.AFTER_WAIT_SECONDS", 0.02)
+    monkeypatch.setattr("service.after.AFTER_WAIT_SECONDS", 0.02)
     async with api(tmp_path) as service:
         await service.behind.stop_writing()
         accepted = await service.post("/v1/summaries", SUMMARY)

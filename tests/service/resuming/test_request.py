@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import update
 
 from channels import CHANNELS
+from service.after import merged_within
 from service.database import DatabaseUnavailable
 from service.policy import Policies, Policy
 from service.records import BORROWER
-from service.resuming.request import merged_within
 from service.resuming.resumes import new_id
 from service.wiring import Parts
 from tests.service.api import Answer, Api, Body, api
@@ -300,7 +300,7 @@ async def test_what_was_just_posted_is_seen(tmp_path: Path) -> None:
 async def test_waiting_for_what_is_not_merged_is_degraded_and_fails_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.resuming.request.AFTER_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("service.after.AFTER_WAIT_SECONDS", 0.05)
     async with api(tmp_path) as service:
         borrower, phone = await somebody(service)
         answer = await service.resume(borrower, identifier=phone, after="never-sent")
@@ -320,8 +320,8 @@ async def test_who_waits_for_a_model_too_waits_no_longer_for_what_is_not_merged(
         ends.append(end)
         return await merged_within(parts, tenant, event_id, end)
 
-    monkeypatch.setattr("service.resuming.request.AFTER_WAIT_SECONDS", 0.05)
-    monkeypatch.setattr("service.resuming.request.merged_within", noted)
+    monkeypatch.setattr("service.after.AFTER_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("service.after.merged_within", noted)
     async with api(tmp_path, model="scripted") as service:
         borrower, phone = await somebody(service)
         answer = await service.resume(borrower, identifier=phone, after="never-sent", wait_ms=100)
