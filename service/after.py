@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from service import records
@@ -22,4 +23,13 @@ async def merged_within(parts: Parts, tenant: str, event_id: str, end: float | N
         if loop.time() >= end:
             return False
         await asyncio.sleep(AFTER_POLL_SECONDS)
+    return True
+
+
+async def all_merged(parts: Parts, tenant: str, event_ids: Iterable[str | None]) -> bool:
+    """Whether these entries are merged, named in a body or a query or not at all; waits up to a second for all together."""
+    end = asyncio.get_running_loop().time() + AFTER_WAIT_SECONDS
+    for event_id in dict.fromkeys(event_ids):
+        if event_id is not None and not await merged_within(parts, tenant, event_id, end):
+            return False
     return True

@@ -1,11 +1,13 @@
 """One context request, from what was posted to what is answered (API 10).
 
-    1 a channel that nothing is handed out on gets what was given, and nothing is read
-    2 read the record and the current decisions; a borrower who may not be handed out gets what was given too
-    3 assemble; in shadow only to tell how the answer would have differed
+    1 wait for the entries that the caller named, as every read does
+    2 a channel that nothing is handed out on gets what was given, and nothing more is read
+    3 read the record and the current decisions; a borrower who may not be handed out gets what was given too
+    4 assemble; in shadow only to tell how the answer would have differed
 
 Annotating never makes a turn fail: a memory that cannot be read leaves the caller with the same prompt without memory, and it is
-said so (`degraded`). What a reading's turn id says holds then as well.
+said so (`degraded`). What a reading's turn id says holds then as well. Whoever asks to read an entry that is not merged is told
+that, as by every read (API 1): a prompt without it would be another than was asked for.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from sqlalchemy import Connection
 
 from channels import CHANNELS
 from service import records
-from service.after import merged_within
+from service.after import all_merged
 from service.context.assembling import Context, Memory, assembled
 from service.context.blocks import Dropped
 from service.context.bodies import ContextAsked, Reading
@@ -32,7 +34,7 @@ from service.database import DatabaseUnavailable
 from service.decisions.current import worded
 from service.decisions.rows import Stored as StoredDecision
 from service.decisions.telling import current_of, rechecked
-from service.errors import FieldError, InvalidBody, UnknownBorrower
+from service.errors import FieldError, InvalidBody, NotYetMerged, UnknownBorrower
 from service.intake.stamping import CLOCK_TOLERANCE, FUTURE_LIMIT
 from service.policy import Policy
 from service.reading import Known
@@ -60,21 +62,30 @@ class _Read:
 
 
 async def answer(
-    parts: Parts, tenant: str, borrower_id: str, asked: ContextAsked, fields: Sequence[str]
+    parts: Parts,
+    tenant: str,
+    borrower_id: str,
+    asked: ContextAsked,
+    fields: Sequence[str],
+    after: Sequence[str | None] = (),
 ) -> dict[str, Any]:
-    """The answer of API 10; `fields`: the members of the body as they were ordered. Raises `UnknownBorrower`, `InvalidBody`."""
+    """The answer of API 10; `fields`: the members of the body as they were ordered; `after`: entries to wait for.
+
+    Raises `UnknownBorrower`, `InvalidBody`, `NotYetMerged`.
+    """
     now = parts.clock()
     asked = _in_the_past(asked, now)
     policy = parts.policies.for_tenant(tenant)
-    if policy.mode.get(asked.channel, "disabled") == "disabled":  # 1
+    is_readable = await _waited(parts, tenant, after)  # 1
+    if policy.mode.get(asked.channel, "disabled") == "disabled":  # 2
         return _told(given(asked, now, fields), None, now, None)
-    read = await _read(parts, tenant, borrower_id, asked.after, policy, now)  # 2
+    read = await _read(parts, tenant, borrower_id, policy, now) if is_readable else _UNREADABLE  # 3
     mode = policy.mode_for(asked.channel, read.known.borrower_id if read.known else borrower_id)
     if mode == "disabled":
         return _told(given(asked, now, fields), None, now, None)
     if mode == "enabled" and read.known is None and read.degraded is None:
         raise UnknownBorrower
-    context, degraded = _assembled(asked, read, policy, now, tenant)  # 3
+    context, degraded = _assembled(asked, read, policy, now, tenant)  # 4
     if mode == "shadow":
         _compare(tenant, asked, context, read, degraded)
         return _told(given(asked, now, fields), None, now, None)
@@ -82,14 +93,26 @@ async def answer(
     return _told(context if context is not None else given(asked, now, fields), version, now, degraded)
 
 
-async def _read(parts: Parts, tenant: str, borrower_id: str, after: str | None, policy: Policy, now: datetime) -> _Read:
+_UNREADABLE: Final = _Read(degraded="memory_unavailable")
+
+
+async def _waited(parts: Parts, tenant: str, after: Sequence[str | None]) -> bool:
+    """Whether what is stored can be read, which has the entries named; raises `NotYetMerged`."""
+    try:
+        if not await all_merged(parts, tenant, after):
+            raise NotYetMerged
+    except DatabaseUnavailable as fault:
+        log.error("context.unreadable", tenant=tenant, fault=type(fault).__name__)
+        return False
+    return True
+
+
+async def _read(parts: Parts, tenant: str, borrower_id: str, policy: Policy, now: datetime) -> _Read:
     def look(conn: Connection) -> tuple[records.Stored | None, list[StoredDecision]]:
         stored = records.stored(conn, tenant, records.resolve_id(conn, tenant, borrower_id))
         return stored, current_of(conn, tenant, stored.borrower_id, DECISIONS) if stored else []
 
     try:
-        if after is not None and not await merged_within(parts, tenant, after):
-            return _Read(degraded="not_yet_merged")
         stored, decisions = await parts.database.read(look)
         if stored is None:
             return _Read()
@@ -98,7 +121,7 @@ async def _read(parts: Parts, tenant: str, borrower_id: str, after: str | None, 
         return _Read(replace(one, state=checked.state), decisions, [id_ for id_, _ in checked.withheld])
     except (DatabaseUnavailable, UnreadableRecord) as fault:
         log.error("context.unreadable", tenant=tenant, fault=type(fault).__name__)
-        return _Read(degraded="memory_unavailable")
+        return _UNREADABLE
 
 
 def _assembled(

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import naming, records
-from service.after import merged_within
+from service.after import all_merged
 from service.decisions import telling
 from service.errors import (
     AmbiguousIdentifier,
@@ -124,9 +124,9 @@ def path_id(call: Call) -> str:
     return checked(_InPath, {"borrower_id": call.request.path_params["borrower_id"]}).borrower_id
 
 
-async def after(call: Call, event_id: str | None) -> None:
-    """Waits for an entry of the caller's; raises `NotYetMerged`."""
-    if event_id is not None and not await merged_within(call.parts, call.tenant, event_id):
+async def after(call: Call, *event_ids: str | None) -> None:
+    """Waits for entries of the caller's, named in the body or the query, a second for all; raises `NotYetMerged`."""
+    if not await all_merged(call.parts, call.tenant, event_ids):
         raise NotYetMerged
 
 
@@ -358,7 +358,7 @@ async def lookup(call: Call) -> Response:
     """Whose identifier or loan is this?"""
     in_query = call.query(OfNothing)
     asked = await call.body(Lookup)
-    await after(call, asked.after or in_query.after)
+    await after(call, asked.after, in_query.after)
     policy = call.parts.policies.for_tenant(call.tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
 

@@ -50,12 +50,12 @@ EXAMPLES: Final = {
     body=ContextAsked,
     query=OfNothing,
     examples=EXAMPLES,
-    answers="200: the blocks of the prompt in their order, what was left out and why, and the whole as `text`; 404.",
+    answers="200: the blocks of the prompt in their order, what was left out and why, and the whole as `text`; 404; "
+    "503 `not_yet_merged`. A memory that cannot be read is 200, `degraded`.",
 )
 async def get_context(call: Call) -> Response:
     """What may stand in this turn's prompt, and where each piece of it is from."""
     wanted = call.query(OfNothing)
     asked = await call.body(ContextAsked)
-    if wanted.after is not None and asked.after is None:
-        asked = asked.model_copy(update={"after": wanted.after})
-    return answered(await answer(call.parts, call.tenant, path_id(call), asked, list(call.document)))
+    named = (asked.after, wanted.after)
+    return answered(await answer(call.parts, call.tenant, path_id(call), asked, list(call.document), named))

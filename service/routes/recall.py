@@ -68,10 +68,10 @@ _EXAMPLES = {
 )  # fmt: skip
 async def recall(call: Call) -> Response:
     """What this borrower's notes, facts, conversations and decisions say about something."""
-    in_path = call.query(OfNothing)
+    in_query = call.query(OfNothing)
     asked = await call.body(Recall)
-    await after(call, asked.after)
-    one, policy = await known(call, in_path)
+    await after(call, asked.after, in_query.after)
+    one, policy = await known(call, OfNothing())
     items: list[dict[str, Any]] = []
     if policy.hands_out(one.borrower_id):
         with readable(call):
@@ -93,8 +93,7 @@ async def search(call: Call) -> Response:
     """The same across borrowers, for people who may read all of them."""
     in_query = call.query(OfNothing)
     asked = await call.body(Recall)
-    for event_id in (asked.after, in_query.after):
-        await after(call, event_id)
+    await after(call, asked.after, in_query.after)
     with readable(call):
         found = await finding.search(
             call.parts, call.tenant, asked.query, asked.purpose, asked.limit, call.parts.clock()

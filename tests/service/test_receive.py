@@ -146,6 +146,22 @@ async def test_of_simultaneous_bodies_under_one_id_one_is_merged_and_the_rest_ar
         assert len((await service.get("/v1/borrowers"))["items"]) == 1
 
 
+READS: list[tuple[str, str, Any]] = [
+    ("POST", "/v1/borrowers/lookup", {"borrower_id": "B-1"}),
+    ("POST", "/v1/borrowers/B-1/recall", {"query": "refund"}),
+    ("POST", "/v1/borrowers/B-1/context", {"channel": "voice", "turn_id": "t-1", "question": "kitna?"}),
+    ("POST", "/v1/borrowers/B-1/forget", {"reason": "asked", "term": "refund"}),
+    ("POST", "/v1/search", {"query": "refund"}),
+    *(("GET", f"/v1/borrowers/B-1{of}", None) for of in (
+        "", "/briefing", "/facts", "/flags", "/timeline", "/decisions", "/export",
+    )),
+    *(("GET", f"/v1/{of}", None) for of in (
+        "borrowers", "ops/stats", "ops/set-aside", "ops/missing-reports", "ops/resumes", "ops/summaries-waiting",
+        "ops/corrections", "ops/claims", "ops/rollout", "ops/screening-examples",
+    )),
+]  # fmt: skip
+"""Every read but `resume`, which is answered all the same (API 1)."""
+
 # -- not merged yet ------------------------------------------------------------------------------------------------------------
 
 
@@ -161,8 +177,13 @@ async def test_what_waits_for_its_writer_is_accepted_and_later_told_as_merged(
         assert accepted.document == {
             "status": "accepted", "event_id": "s-1", "borrower_id": "B-1", "record_version": None, "warnings": [],
         }  # fmt: skip
-        unseen = await service.get("/v1/borrowers/B-1?after=s-1")
-        assert (unseen.status, unseen["code"]) == (503, "not_yet_merged")
+        for method, path, body in READS:
+            unseen = await service.call(method, f"{path}?after=s-1", body)
+            assert (unseen.status, unseen["code"]) == (503, "not_yet_merged"), path
+            in_body = (
+                await service.call(method, path, {**body, "after": "s-1"}) if body and "forget" not in path else unseen
+            )
+            assert (in_body.status, in_body["code"]) == (503, "not_yet_merged"), path
         stats = (await service.get("/v1/ops/stats")).document
         assert (stats["unmerged"], stats["deliveries"]) == (1, 0)
         service.behind.write()

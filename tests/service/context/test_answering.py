@@ -12,6 +12,7 @@ import pytest
 import structlog
 from sqlalchemy import text as sql
 
+from service.database import DatabaseUnavailable
 from service.policy import Policies, Policy
 from service.routes.context import EXAMPLES
 from tests.service.api import ALWAYS, Answer, Api, api
@@ -208,6 +209,34 @@ async def test_while_nothing_is_handed_out_it_is_what_was_given_in_the_order_giv
             assert [block["fresh"] for block in answer["blocks"] if block["kind"] == "reading"] == [False, True, True]
 
 
+@pytest.mark.parametrize("mode", ["enabled", "shadow", "disabled"])
+async def test_an_entry_that_is_not_merged_yet_is_told_in_every_mode(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.after.AFTER_WAIT_SECONDS", 0.02)
+    async with api(tmp_path, Policies(Policy(contact_hours=ALWAYS, mode=mode))) as service:  # type: ignore[arg-type]
+        merged = (await service.told("B-1"))["event_id"]
+        unseen = await service.post("/v1/borrowers/B-1/context", body(after="e-unknown"))
+        assert (unseen.status, unseen["code"]) == (503, "not_yet_merged")
+        assert (await context(service, "B-1", after=merged))["degraded"] is False
+
+
+@pytest.mark.parametrize(("mode", "degraded"), [("enabled", True), ("shadow", False), ("disabled", False)])
+async def test_a_database_that_is_away_fails_no_turn_that_waits_for_an_entry(
+    tmp_path: Path, mode: str, degraded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with api(tmp_path, Policies(Policy(contact_hours=ALWAYS, mode=mode))) as service:  # type: ignore[arg-type]
+        merged = (await service.told("B-1"))["event_id"]
+
+        async def away(_: Any) -> Any:
+            raise DatabaseUnavailable("gone")
+
+        monkeypatch.setattr(service.parts.database, "read", away)
+        answer = await context(service, "B-1", after=merged)
+        assert answer["degraded"] is degraded
+        assert answer["degraded_reason"] == ("memory_unavailable" if degraded else None)
+
+
 async def test_who_is_on_the_list_has_the_memory(tmp_path: Path) -> None:
     async with api(tmp_path, Policies(Policy(contact_hours=ALWAYS, allow=frozenset({"B-1"})))) as service:
         await service.event("fact.stated", "B-1", kind="household", text="lives with parents")
@@ -247,12 +276,21 @@ async def test_a_damaged_record_leaves_the_prompt_without_memory_and_says_so(ser
 
 
 @pytest.mark.parametrize("in_query", [True, False])
-async def test_an_entry_that_is_not_merged_yet_is_said_and_does_not_fail_the_turn(service: Api, in_query: bool) -> None:
+async def test_an_entry_that_is_not_merged_yet_is_no_memory_to_read(service: Api, in_query: bool) -> None:
     borrower = service.name("B")
-    await service.told(borrower)
-    path = f"/v1/borrowers/{borrower}/context" + ("?after=e-unknown" if in_query else "")
-    answer = await service.post(path, body(**({} if in_query else {"after": "e-unknown"})))
-    assert (answer.status, answer["degraded"], answer["degraded_reason"]) == (200, True, "not_yet_merged")
+    merged = (await service.told(borrower))["event_id"]
+    path = f"/v1/borrowers/{borrower}/context"
+    for query, in_body in (("?after=e-unknown", merged), (f"?after={merged}", "e-unknown")):
+        both = await service.post(path + query, body(after=in_body))
+        assert (both.status, both["code"]) == (503, "not_yet_merged")
+    alone = await (
+        service.post(f"{path}?after=e-unknown", body()) if in_query else service.post(path, body(after="e-unknown"))
+    )
+    assert (alone.status, alone["code"]) == (503, "not_yet_merged")
+    seen = await (
+        service.post(f"{path}?after={merged}", body()) if in_query else service.post(path, body(after=merged))
+    )
+    assert (seen.status, seen["degraded"]) == (200, False)
 
 
 async def test_somebody_unknown_is_unknown(service: Api) -> None:
