@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+from statemachine.bucket_names import WITHDRAWN_WORDS
 from statemachine.elements import (
     WRONG_BORROWER,
     CommitmentSaid,
@@ -39,7 +40,7 @@ from statemachine.elements import (
 )
 from statemachine.record import Record
 from statemachine.redirects import whose
-from statemachine.withdrawing import WITHDRAWN_WORDS, without_words
+from statemachine.withdrawing import without_words
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 

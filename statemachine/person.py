@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from statemachine.bucket_names import ALL_IDENTIFIERS
 from statemachine.conclusions import (
     NO_IDENTITY,
     Callback,
@@ -157,7 +158,7 @@ def identities_of(
             known = verified.get(element.identifier)
             if known is None or element.key > known.key:
                 verified[element.identifier] = element
-        elif element.what == "revoked" and element.identifier == "*":
+        elif element.what == "revoked" and element.identifier == ALL_IDENTIFIERS:
             everywhere = max(element.key, everywhere or element.key)
         elif element.what in ("revoked", "unlinked"):
             ended[element.identifier] = max(element.key, ended.get(element.identifier, element.key))

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from statemachine.bucket_names import Name, bucket_of
 from statemachine.elements import (
     AnyElement,
     CommitmentSaid,
@@ -65,7 +66,6 @@ LIMITS = Limits()
 PROSE_CONVERSATIONS = 8
 """Conversations told in their own words; their revisions share the bucket's sixteen places."""
 KEPT_ALWAYS = frozenset({"holds", "contact", "redirect", "withheld", "wrong_borrower"})
-Name: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +258,6 @@ def _unstated(told: ConversationTold) -> CommitmentSaid:
 
 def _from_version_0(document: dict[str, Any]) -> dict[str, Any]:
     """Version 0 kept a flat list of elements under `evidence`; its buckets follow from the elements themselves."""
-    from statemachine.merge import bucket_of
-
     names: dict[Name, list[Any]] = {}
     elements = [element_of(_to_json({"digest": "", **item})) for item in document.get("evidence", ())]
     promised = {(e.channel, e.conversation_id) for e in elements if isinstance(e, CommitmentSaid)}

@@ -14,7 +14,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+from pydantic import PlainSerializer, PlainValidator
 from pydantic_core import from_json, to_json
 
 from statemachine.elements import (
@@ -24,7 +24,7 @@ from statemachine.elements import (
     Stamp,
     Value,
 )
-from statemachine.entries import EVENT_TYPES, Event, HardEvent, Summary
+from statemachine.entries import EVENT_TYPES, Event, Summary
 from statemachine.record import Record, Tombstone
 
 ENTRY_VERSION = 1
@@ -150,9 +150,7 @@ INTERNAL_TYPES: dict[str, type[Value]] = {
     "memory.forgotten": MemoryForgotten,
     "text.withheld": TextWithheld,
 }
-Body: TypeAlias = (
-    Summary | Event | BorrowerRedirected | EvidenceJoined | MemoryForgotten | DecisionChanged | TextWithheld
-)
+Body: TypeAlias = Summary | Event | Internal
 
 
 class UnreadableEntry(ValueError):
@@ -184,6 +182,3 @@ def body_of(type_: str, document: Any) -> Body:
     if type_ in INTERNAL_TYPES:
         return INTERNAL_TYPES[type_].model_validate(document)  # type: ignore[return-value]
     raise UnreadableEntry(f"an entry of the unknown type {type_!r}")
-
-
-HARD_EVENT: TypeAdapter[HardEvent] = TypeAdapter(HardEvent)

@@ -13,13 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
 
+from statemachine.bucket_names import WITHDRAWN_WORDS
 from statemachine.elements import CommitmentSaid, WordsWithdrawn
 from statemachine.record import Record
-
-WITHDRAWN_WORDS: Final = "withdrawn_words"
-"""Of the buckets that hold what was taken back; their second name is the channel's."""
 
 
 def without_words(

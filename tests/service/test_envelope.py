@@ -25,11 +25,11 @@ from service.intake.envelope import (
 )
 from service.secrets import Secrets
 from statemachine.entries import EVENT_TYPES, Summary
-from statemachine.merge import lift_record, merge
+from statemachine.merge import merge
 from statemachine.record import Record
 from statemachine.stamps import BorrowerRedirected, Entry, EvidenceJoined, UnreadableEntry
 from tests.examples import often
-from tests.statemachine.histories import NOON, entries, hasher, stamped
+from tests.statemachine.histories import NOON, entries, hasher, lifted, stamped
 
 SECRETS = Secrets([b"k" * 32])
 
@@ -109,7 +109,7 @@ def test_an_entry_is_a_cloud_event_of_its_tenant_type_and_borrower() -> None:
 
 
 def test_our_own_entries_come_back_too() -> None:
-    evidence = lift_record(stamped(posted(FULL), NOON), hasher)
+    evidence = lifted(stamped(posted(FULL), NOON))
     bodies = (
         EvidenceJoined(event_id=internal_id("joined", "x"), record=evidence, type="evidence.joined"),
         BorrowerRedirected(event_id=internal_id("redirected", "x"), to=None, type="borrower.redirected"),

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.forgetting import term_of
-from statemachine.record import Record, Tombstone
+from statemachine.merge import merge
+from statemachine.record import LIMITS, Limits, Record, Tombstone
 from statemachine.stamps import Entry, MemoryForgotten, PromiseTerms, Stamps, TextWithheld
 from statemachine.wire import CHANNELS, CONTACT_OUTCOMES, OUTCOMES
 
@@ -57,6 +58,11 @@ def promises(draw: st.DrawFn) -> PromiseTerms | None:
     due = draw(st.sampled_from(DUES)) if status == "confirmed" or draw(st.booleans()) else None
     quote = draw(st.sampled_from([None, *WORDS]))
     return PromiseTerms(amount=amount, currency="INR" if amount else None, due_date=due, status=status, quote=quote)
+
+
+def lifted(entry: Entry, limits: Limits = LIMITS) -> Record:
+    """A record of this entry alone."""
+    return merge(Record.new(entry.stamps.borrower_id), entry, hasher, limits)
 
 
 def stamped(body: Any, at: datetime, **stamps: Any) -> Entry:

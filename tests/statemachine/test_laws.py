@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from statemachine.bucket_names import WITHDRAWN_WORDS
 from statemachine.ladder import RUNGS
-from statemachine.merge import join, lift_record, merge
+from statemachine.merge import join, merge
 from statemachine.record import Limits, Record
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, Cycle, Payment, derive
 from statemachine.wire import NOBODY_OUTCOMES, OUTCOMES
-from statemachine.withdrawing import WITHDRAWN_WORDS
 from tests.examples import often
-from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, summaries
+from tests.statemachine.histories import LATER, POLICY, empty, events, hasher, histories, lifted, summaries
 
 LIMITS = {
     "one": Limits(bucket=1, payments=1, prose=1, total=4),
@@ -59,7 +59,7 @@ def test_join_commutes_associates_and_repeats_for_nothing(a: list, b: list, c: l
 @settings(max_examples=often(60), deadline=None)
 def test_merging_is_joining_what_the_entry_lifts_to(history: list, entry: Entry, limits: Limits) -> None:
     record = fold(history, limits)
-    alone = lift_record(entry, hasher, limits)
+    alone = lifted(entry, limits)
     assert merge(record, entry, hasher, limits).to_bytes() == joined(record, alone, limits)
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from service.forget import entries as forgetting
 from service.intake import envelope
 from statemachine.forgetting import cleaned, is_code, mentions, term_of, without_mentions
-from statemachine.merge import join, lift, merge
+from statemachine.lifting import lift
+from statemachine.merge import join, merge
 from statemachine.record import Record, Tombstone
 from statemachine.stamps import Entry, MemoryForgotten
 from tests.statemachine import histories
