@@ -233,7 +233,6 @@ def epoch(value: object, unit: Decimal) -> datetime | None:
 
 SECONDS: Final = Decimal(1)
 MILLISECONDS: Final = Decimal("0.001")
-NANOSECONDS: Final = Decimal("0.000000001")
 
 
 def _plausible(at_: datetime) -> datetime | None:

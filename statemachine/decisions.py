@@ -36,8 +36,7 @@ MOVES: Final[tuple[tuple[Trigger, Status, Status], ...]] = (
 
 SOURCE_MOVED: Final = "source_moved"
 VERSION_WAS_OLD: Final = "version_was_old"
-REPLACED: Final = "replaced"
-"""Why a decision is not active: its source moved on; it was old when it was told; a later one took its place."""
+"""Why a decision is stale: its source moved on; it was old already when it was told."""
 
 
 def _machine() -> Machine:

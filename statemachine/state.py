@@ -82,7 +82,7 @@ class BorrowerState(Conclusion, frozen=True):
     identifiers: tuple[KnownIdentifier, ...]
     """Those linked now."""
     identities: dict[str, Identity]
-    """By `kind:value`, where identity holds."""
+    """By `kind:value`, where identity holds. A read that names no identifier is not verified (DESIGN 5)."""
     holds: tuple[Hold, ...]
     opt_outs: tuple[OptOut, ...]
     facts: tuple[KnownFact, ...]
@@ -117,10 +117,6 @@ class BorrowerState(Conclusion, frozen=True):
         ref = self.calendar.place(loan_id, cycle_id, at)[-1]
         cycle = next((c for c in self.cycles if (c.loan_id, c.cycle_id) == ref), None)
         return (*ref, 1 + sum(b <= at for b in cycle.broken_at) if cycle else 1)
-
-    def identity_on(self, identifier: str | None) -> Identity:
-        """Whether identity holds on this identifier (`kind:value`); a read that names none is not verified (DESIGN 5)."""
-        return NO_IDENTITY if identifier is None else self.identities.get(identifier, NO_IDENTITY)
 
     @property
     def rungs(self) -> Rungs:

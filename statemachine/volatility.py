@@ -213,11 +213,6 @@ def tool_volatility(tool: str) -> Volatility:
     return TOOLS.get(tool, Volatility.LIVE)
 
 
-def writer_volatility(writer: str) -> Volatility:
-    """The volatility of a block that the writer of this name wrote; unknown is live."""
-    return WRITERS.get(writer, Volatility.LIVE)
-
-
 def turn_volatility(tools: Iterable[str]) -> Volatility:
     """An agent's turn has the worst of the tools it was answered from (DESIGN 11). Of a turn that names none: live."""
     return worst(tool_volatility(tool) for tool in tools)

@@ -95,5 +95,4 @@ def journey_item(row: Any, now: datetime) -> dict[str, Any]:
     }
 
 
-_EQUAL: Final = ("stage", "rung", "reminded", "last_channel")
 FLAGS: Final = ("reminded", "payment_link_shared", "payment_confirmed")

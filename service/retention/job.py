@@ -253,12 +253,6 @@ def cutoffs(connection: Connection) -> dict[tuple[str | None, str], datetime]:
     return {(one["tenant"], one["kind"]): datetime.fromisoformat(one["before"]) for one in ended}
 
 
-def runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
-    """Receipts, newest first: `id at by ended`."""
-    rows = connection.execute(select(RUN).order_by(RUN.c.id.desc()).limit(limit)).mappings()
-    return [{**row, "ended": json.loads(row["ended"])} for row in rows]
-
-
 # -- rows -----------------------------------------------------------------------------------------------------------------
 
 

@@ -53,19 +53,18 @@ def told(
 
 def test_a_verification_holds_for_its_number_for_its_days() -> None:
     state = state_after(verified())
-    identity = state.identity_on(PHONE)
+    assert state.identities.keys() == {PHONE}
+    identity = state.identities[PHONE]
     assert (identity.holds, identity.method, identity.channel) == (True, "otp", "whatsapp")
     assert identity.expires_at == NOON + timedelta(days=30)
-    assert not state.identity_on(OTHER).holds
-    assert not state.identity_on(None).holds
-    assert state_after(verified(), days=29.9).identity_on(PHONE).holds
-    assert not state_after(verified(), days=30).identity_on(PHONE).holds
+    assert PHONE in state_after(verified(), days=29.9).identities
+    assert PHONE not in state_after(verified(), days=30).identities
 
 
 def test_with_no_days_no_identity_ever_holds() -> None:
     policy = Terms()
     policy.identity_days = 0
-    assert not state_after(verified(), days=0, policy=policy).identity_on(PHONE).holds
+    assert PHONE not in state_after(verified(), days=0, policy=policy).identities
 
 
 ENDINGS = [
@@ -82,20 +81,20 @@ ENDINGS = [
     "ending", ENDINGS, ids=lambda e: f"{e.type}-{getattr(e.body, 'outcome', '')}-{e.stamps.through}"
 )
 def test_what_ends_an_identity_and_what_brings_it_back(ending: Entry) -> None:
-    assert not state_after(verified(), ending).identity_on(PHONE).holds
-    assert not state_after(ending, verified()).identity_on(PHONE).holds
-    assert state_after(verified(), ending, verified(days=2)).identity_on(PHONE).holds
+    assert PHONE not in state_after(verified(), ending).identities
+    assert PHONE not in state_after(ending, verified()).identities
+    assert PHONE in state_after(verified(), ending, verified(days=2)).identities
 
 
 def test_a_stranger_on_one_number_says_nothing_of_another() -> None:
     met = told("c-1", days=1, outcome="third_party", through=OTHER)
-    assert state_after(verified(), met).identity_on(PHONE).holds
+    assert PHONE in state_after(verified(), met).identities
 
 
 def test_a_revision_that_says_it_was_the_borrower_takes_the_stranger_back() -> None:
     met = told("c-1", days=1, outcome="third_party", through=PHONE)
     corrected = told("c-1", days=1, outcome="connected", revision=2, through=PHONE)
-    assert state_after(verified(), met, corrected).identity_on(PHONE).holds
+    assert PHONE in state_after(verified(), met, corrected).identities
 
 
 def test_what_came_through_somebody_elses_number_is_left_out() -> None:

@@ -22,7 +22,6 @@ from statemachine.volatility import (
     turn_volatility,
     volatility_of,
     worst,
-    writer_volatility,
 )
 
 OF_API_3 = {
@@ -51,14 +50,12 @@ def test_no_kind_that_a_model_may_teach_is_live() -> None:
     assert not [kind for kind, row in FACT_KINDS.items() if row.inferred_allowed and row.volatility is Volatility.LIVE]
 
 
-def test_unknown_tools_and_writers_are_live() -> None:
+def test_an_unknown_tool_is_live() -> None:
     assert tool_volatility("get_dues") is Volatility.LIVE
-    assert writer_volatility("somebody") is Volatility.LIVE
 
 
-def test_known_tools_and_writers_answer_with_their_row() -> None:
+def test_a_known_tool_answers_with_its_row() -> None:
     assert {name: tool_volatility(name) for name in TOOLS} == dict(TOOLS)
-    assert {name: writer_volatility(name) for name in WRITERS} == dict(WRITERS)
 
 
 def test_the_worst_spoils_the_rest_in_any_order() -> None:

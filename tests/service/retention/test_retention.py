@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from service import records
 from service.policy import Policies, Policy
@@ -45,6 +46,13 @@ async def counts(service: Api, *, dry: bool = False) -> dict[str, int]:
     ended = await service.parts.retention.run(by="test", dry=dry)
     await service.behind.settled()
     return {one.kind: one.count for one in ended if one.count}
+
+
+async def receipts(service: Api) -> list[dict[str, Any]]:
+    """Newest first: `by`, and what `ended`."""
+    wanted = select(job.RUN).order_by(job.RUN.c.id.desc())
+    rows = await service.parts.database.read(lambda conn: conn.execute(wanted).mappings().all())
+    return [{**row, "ended": json.loads(row["ended"])} for row in rows]
 
 
 async def test_each_kind_goes_from_every_read_when_its_time_is_over(service: Api) -> None:
@@ -89,7 +97,7 @@ async def test_the_job_takes_it_out_of_the_tables_and_a_rebuild_agrees(
     found = await rebuild(service.parts.database, SECRETS, POLICIES, service.parts.clock, lambda *_: None)
     assert found.changed == 0
     assert await service.behind.all_rows() == before
-    runs = await service.parts.database.read(lambda conn: job.runs(conn, 10))
+    runs = await receipts(service)
     assert [run["by"] for run in runs] == ["test"] * 4
     assert {one["kind"] for one in runs[0]["ended"]} >= {"turns", "prose", "hook_bodies", "log"}
     assert WORD not in json.dumps(runs, default=str)
@@ -113,7 +121,7 @@ async def test_it_runs_once_a_day_whoever_asks(tmp_path: Path) -> None:
             retention.stir()
             if retention._running is not None:
                 await retention._running
-            return len(await service.parts.database.read(lambda conn: job.runs(conn, 10)))
+            return len(await receipts(service))
 
         assert await stirred() == 1
         service.behind.now += timedelta(hours=5)
