@@ -184,10 +184,10 @@ class NotJson(Problem):
 class InvalidBody(Problem):
     status, code, title = 422, "invalid_body", "Invalid body"
 
-    def __init__(self, errors: Sequence[FieldError]) -> None:
+    def __init__(self, errors: Sequence[FieldError], detail: str | None = None) -> None:
         assert errors, "an invalid body names at least one field"
         count = len({error.field for error in errors})
-        super().__init__("1 field is wrong" if count == 1 else f"{count} fields are wrong", errors=errors)
+        super().__init__(detail or ("1 field is wrong" if count == 1 else f"{count} fields are wrong"), errors=errors)
 
 
 class RateLimited(Problem):

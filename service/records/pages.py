@@ -33,8 +33,12 @@ def page_of(items: list[dict[str, Any]], limit: int, place: Any) -> Page:
     """The first `limit` of items that were read one further than that."""
     if len(items) <= limit:
         return Page(items, None)
-    cursor = base64.urlsafe_b64encode(msgspec.json.encode(place(items[limit - 1]))).decode().rstrip("=")
-    return Page(items[:limit], cursor)
+    return Page(items[:limit], cursor_at(place(items[limit - 1])))
+
+
+def cursor_at(place: tuple[Any, ...]) -> str:
+    """The cursor of what is behind this place."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
 def place_in(cursor: str, *kinds: type) -> tuple[Any, ...]:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
-import structlog
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import naming, records
-from service.after import all_merged
 from service.decisions import telling
 from service.errors import (
     AmbiguousIdentifier,
-    FieldError,
-    InvalidBody,
-    NotYetMerged,
     UnknownBorrower,
     UnknownIdentifier,
     UnknownLoan,
-    Unreadable,
 )
 from service.exported import fact_answer
 from service.live import without_live
@@ -32,33 +24,20 @@ from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
 from service.retention.reading import told
+from service.routes.reads import OfNothing, OfPage, after, paged, readable
 from service.strictjson import as_sent
 from service.web.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
 from statemachine.conclusions import STAGES, Cycle, KnownFact
 from statemachine.entries import Named
 from statemachine.ladder import RUNGS
-from statemachine.record import UnreadableRecord
-from statemachine.stamps import UnreadableEntry
 from statemachine.state import UnknownLoan as NoSuchLoan
 from statemachine.wire import HOLD_KINDS, AnyBorrowerId, Channel, Day, Id
 from statemachine.withholding import hidden_by
 
 router = routes("borrowers")
-log = structlog.get_logger("service.routes")
-
-PAGE_LIMIT = 200
-PAGE_DEFAULT = 50
 
 
 # -- query parameters ---------------------------------------------------------------------------------------------
-
-
-def _limit(value: object) -> int:
-    if not isinstance(value, str) or not value.isascii() or not value.isdigit() or len(value) > 6 or int(value) < 1:
-        raise PydanticCustomError("wrong_type", "a whole number from 1")
-    if int(value) > PAGE_LIMIT:
-        raise PydanticCustomError("too_many", "at most {limit}", {"limit": PAGE_LIMIT})
-    return int(value)
 
 
 def _yes(value: object) -> bool:
@@ -76,7 +55,6 @@ def _word(*words: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-Limit = Annotated[int, BeforeValidator(_limit)]
 Yes = Annotated[bool, BeforeValidator(_yes)]
 Stage = Annotated[str, _word(*STAGES)]
 AnyRung = Annotated[str, _word(*RUNGS)]
@@ -90,16 +68,6 @@ class OfLoan(Parameters):
 
 class OfChannel(OfLoan):
     channel: Channel | None = None
-
-
-class OfNothing(Parameters):
-    after: Id | None = None
-
-
-class OfPage(Parameters):
-    limit: Limit = PAGE_DEFAULT
-    cursor: str | None = None
-    after: Id | None = None
 
 
 class OfList(OfPage):
@@ -124,12 +92,6 @@ def path_id(call: Call) -> str:
     return checked(_InPath, {"borrower_id": call.request.path_params["borrower_id"]}).borrower_id
 
 
-async def after(call: Call, *event_ids: str | None) -> None:
-    """Waits for entries of the caller's, named in the body or the query, a second for all; raises `NotYetMerged`."""
-    if not await all_merged(call.parts, call.tenant, event_ids):
-        raise NotYetMerged
-
-
 async def known(call: Call, wanted: OfLoan | OfNothing | OfPage) -> tuple[Known, Policy]:
     """The borrower of the path as it is now; raises `NotYetMerged` and `UnknownBorrower`."""
     borrower_id = path_id(call)
@@ -144,23 +106,6 @@ async def known(call: Call, wanted: OfLoan | OfNothing | OfPage) -> tuple[Known,
     policy = call.parts.policies.for_tenant(call.tenant)
     with readable(call):
         return call.parts.reader.known(call.tenant, stored, policy, call.parts.clock()), policy
-
-
-@contextlib.contextmanager
-def readable(call: Call) -> Iterator[None]:
-    """Around whatever understands what is stored: raises `Unreadable` for what is damaged, counted and logged."""
-    try:
-        yield
-    except (UnreadableRecord, UnreadableEntry) as why:
-        count_unreadable(call, str(why))
-        raise Unreadable from why
-
-
-def count_unreadable(call: Call, why: str, found: int = 1) -> None:
-    """What is stored and damaged, met in this call."""
-    route = getattr(call.request.scope.get("route"), "path", "-")
-    call.parts.unreadable.labels(route).inc(found)
-    log.error("stored.unreadable", tenant=call.tenant, route=route, why=why, found=found)
 
 
 def cycle_of(one: Known, loan_id: str | None) -> Cycle:
@@ -312,10 +257,10 @@ async def get_timeline(call: Call) -> Response:
     one, policy = await known(call, wanted)
     now = call.parts.clock()
 
-    def look(conn: Connection) -> records.Page:
-        return records.timeline(conn, call.tenant, one.borrower_id, wanted.limit, wanted.cursor)
+    def look(conn: Connection, place: str | None) -> records.Page:
+        return records.timeline(conn, call.tenant, one.borrower_id, wanted.limit, place)
 
-    page = await paged(call, look)
+    page = await paged(call, wanted, look, (one.borrower_id, path_id(call)))
     items = [_item(one, item, now, policy) for item in page.items]
     return answered_as_sent({"items": items, "next_cursor": page.next_cursor})
 
@@ -327,16 +272,6 @@ def _item(one: Known, item: dict[str, Any], now: datetime, policy: Policy) -> di
     hidden = hidden_by(one.state.withheld_texts)
     entry = told(item["entry"], type_, item["at"], now, policy, hidden)
     return item | {"loan_id": loan_id, "cycle_id": cycle_id, "attempt": attempt, "entry": entry}
-
-
-async def paged(call: Call, look: Any) -> records.Page:
-    """A page of a list; a cursor that is none is named."""
-    try:
-        with readable(call):
-            page: records.Page = await call.parts.database.read(look)
-    except ValueError:
-        raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
-    return page
 
 
 # -- across borrowers ---------------------------------------------------------------------------------------------
@@ -387,8 +322,8 @@ async def list_borrowers(call: Call) -> Response:
     filters = {k: v for k, v in dict(wanted).items() if k not in ("limit", "cursor", "after")}
     now = call.parts.clock()
 
-    def look(conn: Connection) -> records.Page:
-        return records.borrowers(conn, call.tenant, filters, now, wanted.limit, wanted.cursor)
+    def look(conn: Connection, place: str | None) -> records.Page:
+        return records.borrowers(conn, call.tenant, filters, now, wanted.limit, place)
 
-    page = await paged(call, look)
+    page = await paged(call, wanted, look)
     return answered({"items": page.items, "next_cursor": page.next_cursor})

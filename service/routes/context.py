@@ -8,7 +8,8 @@ from starlette.responses import Response
 
 from service.context.answering import answer
 from service.context.bodies import ContextAsked
-from service.routes.borrowers import OfNothing, path_id
+from service.routes.borrowers import path_id
+from service.routes.reads import OfNothing
 from service.web.calls import Call, answered, call, routes
 
 router = routes("context")

@@ -10,12 +10,14 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from service import records
 from service.decisions import claims, rows
 from service.decisions.bodies import DecisionCheck, DecisionTaken
 from service.decisions.decisions import Found, correction_shown
-from service.errors import FieldError, InvalidBody, UnknownBorrower
-from service.records.pages import BadCursor, Page, instant_in, page_of, place_in
-from service.routes.borrowers import OfPage, after, paged, path_id
+from service.errors import UnknownBorrower
+from service.records.pages import Page, cursor_at, instant_in, page_of, place_in
+from service.routes.borrowers import path_id
+from service.routes.reads import OfPage, after, cursor_of, going_on, paged, place_of
 from service.web.calls import Call, Parameters, answered, call, checked, routes
 from statemachine.wire import Id
 
@@ -95,8 +97,11 @@ async def get_decisions(call: Call) -> Response:
     """What was decided about one borrower."""
     borrower_id, wanted = path_id(call), call.query(OfDecisions)
     await after(call, wanted.after)
-    before = _place(wanted.cursor)
     is_history = wanted.purpose == "history"
+    real = await call.parts.database.read(lambda conn: records.resolve_id(conn, call.tenant, borrower_id))
+    whose = (real, borrower_id)
+    with going_on():
+        before = _before(place_of(call, wanted, whose))
     found = await call.parts.decisions.listed(
         call.tenant, borrower_id, is_history=is_history, limit=wanted.limit, before=before
     )
@@ -105,7 +110,11 @@ async def get_decisions(call: Call) -> Response:
     policy = call.parts.policies.for_tenant(call.tenant)
     if call.is_a_tools and not all(policy.hands_out(item["borrower_id"]) for item in found.items):
         found = Found([], None)
-    return answered({"items": found.items, "next_cursor": _cursor(found.next_place)})
+    goes_on = None
+    if found.next_place is not None:
+        at, id_ = found.next_place
+        goes_on = cursor_of(call, wanted, cursor_at((at.isoformat(), id_)), whose)
+    return answered({"items": found.items, "next_cursor": goes_on})
 
 
 @call(
@@ -116,13 +125,13 @@ async def list_corrections(call: Call) -> Response:
     """Decisions that went stale, on their way to every layer."""
     wanted = call.query(OfCorrections)
     await after(call, wanted.after)
-    before = _place(wanted.cursor)
 
-    def look(conn: Connection) -> list[Any]:
-        return rows.list_corrections(conn, call.tenant, wanted.status, wanted.limit + 1, before)
+    def look(conn: Connection, place: str | None) -> Page:
+        found = rows.list_corrections(conn, call.tenant, wanted.status, wanted.limit + 1, _before(place))
+        items = [_correction(row) for row in found]
+        return page_of(items, wanted.limit, lambda item: (item["created_at"].isoformat(), item["correction_id"]))
 
-    items = [_correction(row) for row in await call.parts.database.read(look)]
-    page = page_of(items, wanted.limit, lambda item: (item["created_at"].isoformat(), item["correction_id"]))
+    page = await paged(call, wanted, look)
     return answered({"items": page.items, "next_cursor": page.next_cursor})
 
 
@@ -135,10 +144,10 @@ async def list_untraceable_claims(call: Call) -> Response:
     wanted = call.query(OfPage)
     await after(call, wanted.after)
 
-    def look(conn: Connection) -> Page:
-        return claims.untraceable(conn, call.tenant, wanted.limit, wanted.cursor)
+    def look(conn: Connection, place: str | None) -> Page:
+        return claims.untraceable(conn, call.tenant, wanted.limit, place)
 
-    page = await paged(call, look)
+    page = await paged(call, wanted, look)
     return answered({"items": page.items, "next_cursor": page.next_cursor})
 
 
@@ -157,20 +166,9 @@ def _correction(row: Any) -> dict[str, Any]:
     return correction_shown(row) | told | {"entity": row.entity or None, "source_read_at": row.source_read_at}
 
 
-def _place(cursor: str | None) -> tuple[datetime, str] | None:
-    """Where a list goes on; raises `InvalidBody` for a cursor that is none of ours."""
-    if cursor is None:
-        return None
-    try:
-        at, id_ = place_in(cursor, str, str)
-        return instant_in(at), id_
-    except BadCursor:
-        raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
-
-
-def _cursor(place: tuple[datetime, str] | None) -> str | None:
-    """As `page_of` makes them."""
+def _before(place: str | None) -> tuple[datetime, str] | None:
+    """A time and an id, of the place that a cursor names; raises `BadCursor`."""
     if place is None:
         return None
-    at, id_ = place
-    return page_of([{}, {}], 1, lambda _: (at.isoformat(), id_)).next_cursor
+    at, id_ = place_in(place, str, str)
+    return instant_in(at), id_

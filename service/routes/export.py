@@ -5,7 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from service.exported import exported
-from service.routes.borrowers import OfNothing, known, readable
+from service.routes.borrowers import known
+from service.routes.reads import OfNothing, readable
 from service.web.calls import Call, answered, call, routes
 
 router = routes("export")

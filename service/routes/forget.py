@@ -9,7 +9,8 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service.forget import asking
-from service.routes.borrowers import OfNothing, known, readable
+from service.routes.borrowers import known
+from service.routes.reads import OfNothing, readable
 from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Flag, Frozen, Id, Reason
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from datetime import UTC, datetime, time, timedelta
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -16,10 +14,12 @@ from starlette.responses import Response
 from service import records
 from service.chats import rows
 from service.decisions.rows import pending as corrections_open
-from service.errors import FieldError, InvalidBody, NotFound
+from service.errors import NotFound
 from service.intake.receive import retried
+from service.records.pages import instant_in, page_of, place_in
 from service.resuming import resumes
-from service.routes.borrowers import OfNothing, OfPage, Yes, after, paged
+from service.routes.borrowers import Yes
+from service.routes.reads import OfNothing, OfPage, after, paged
 from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Channel, Id, Instant, Name
 
@@ -107,10 +107,10 @@ async def list_set_aside(call: Call) -> Response:
     wanted = call.query(OfSetAside)
     await after(call, wanted.after)
 
-    def look(conn: Connection) -> records.Page:
-        return records.set_aside(conn, call.tenant, wanted.status, wanted.limit, wanted.cursor)
+    def look(conn: Connection, place: str | None) -> records.Page:
+        return records.set_aside(conn, call.tenant, wanted.status, wanted.limit, place)
 
-    page = await paged(call, look)
+    page = await paged(call, wanted, look)
     return answered({"items": page.items, "next_cursor": page.next_cursor})
 
 
@@ -137,10 +137,10 @@ async def list_missing_reports(call: Call) -> Response:
     now = call.parts.clock()
     since = now - timedelta(minutes=call.parts.policies.for_tenant(call.tenant).report_missing_minutes)
 
-    def look(conn: Connection) -> records.Page:
-        return records.missing_page(conn, call.tenant, since, now, wanted.limit, wanted.cursor)
+    def look(conn: Connection, place: str | None) -> records.Page:
+        return records.missing_page(conn, call.tenant, since, now, wanted.limit, place)
 
-    page = await paged(call, look)
+    page = await paged(call, wanted, look)
     return answered({"items": page.items, "next_cursor": page.next_cursor})
 
 
@@ -153,33 +153,33 @@ async def list_summaries_waiting(call: Call) -> Response:
     wanted = call.query(OfPage)
     await after(call, wanted.after)
     now = call.parts.clock()
-    place = _place(wanted.cursor)
-    behind = (place[0], _number(place[1])) if place is not None else None
-    found = await call.parts.database.read(
-        lambda conn: rows.waiting_page(conn, call.tenant, now, wanted.limit + 1, behind)
-    )
-    shown = found[: wanted.limit]
-    items = [
-        {
-            "borrower_id": chat["borrower_id"],
-            "channel": chat["channel"],
-            "conversation_id": chat["conversation_id"],
-            "last_message_at": chat["last_at"],
-            "due_at": chat["due_at"],
-            "age_seconds": (now - chat["due_at"]).total_seconds(),
-            "tries": chat["tries"],
-            "last_reason": chat["last_reason"],
-        }
-        for chat in shown
-    ]
-    cursor = _cursor(shown[-1]["due_at"], str(shown[-1]["id"])) if len(found) > wanted.limit else None
-    return answered({"items": items, "next_cursor": cursor})
+
+    def look(conn: Connection, place: str | None) -> records.Page:
+        behind = None
+        if place is not None:
+            at, number = place_in(place, str, int)
+            behind = (instant_in(at), int(number))
+        found = rows.waiting_page(conn, call.tenant, now, wanted.limit + 1, behind)
+        page = page_of(
+            [dict(chat) for chat in found], wanted.limit, lambda chat: (chat["due_at"].isoformat(), chat["id"])
+        )
+        return records.Page([_waiting(chat, now) for chat in page.items], page.next_cursor)
+
+    page = await paged(call, wanted, look)
+    return answered({"items": page.items, "next_cursor": page.next_cursor})
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 18):
-        raise InvalidBody([FieldError("cursor", "wrong_type")])
-    return int(text)
+def _waiting(chat: dict[str, Any], now: datetime) -> dict[str, Any]:
+    return {
+        "borrower_id": chat["borrower_id"],
+        "channel": chat["channel"],
+        "conversation_id": chat["conversation_id"],
+        "last_message_at": chat["last_at"],
+        "due_at": chat["due_at"],
+        "age_seconds": (now - chat["due_at"]).total_seconds(),
+        "tries": chat["tries"],
+        "last_reason": chat["last_reason"],
+    }
 
 
 @call(
@@ -191,7 +191,6 @@ async def list_resumes(call: Call) -> Response:
     wanted = call.query(OfResumes)
     await after(call, wanted.after)
     await call.parts.resumes.flush()
-    before = _place(wanted.cursor)
     only = resumes.Filter(
         wanted.borrower_id,
         wanted.rule,
@@ -201,26 +200,14 @@ async def list_resumes(call: Call) -> Response:
         wanted.agent,
         wanted.differs,
     )
-    items = await call.parts.database.read(lambda conn: resumes.page(conn, call.tenant, only, wanted.limit + 1, before))
-    more = len(items) > wanted.limit
-    items = items[: wanted.limit]
-    cursor = _cursor(items[-1]["at"], items[-1]["resume_id"]) if more else None
-    return answered({"items": items, "next_cursor": cursor})
 
+    def look(conn: Connection, place: str | None) -> records.Page:
+        before = None
+        if place is not None:
+            at, resume_id = place_in(place, str, str)
+            before = (instant_in(at), resume_id)
+        items = resumes.page(conn, call.tenant, only, wanted.limit + 1, before)
+        return page_of(items, wanted.limit, lambda item: (item["at"].isoformat(), item["resume_id"]))
 
-def _cursor(at: datetime, id_: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([at.isoformat(), id_]).encode()).decode()
-
-
-def _place(cursor: str | None) -> tuple[datetime, str] | None:
-    """The place a cursor names; raises `InvalidBody` for one that is none of ours."""
-    if cursor is None:
-        return None
-    try:
-        at, id_ = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        place = datetime.fromisoformat(at)
-        if place.tzinfo is None or not isinstance(id_, str):
-            raise ValueError
-    except (ValueError, TypeError):
-        raise InvalidBody([FieldError("cursor", "wrong_type")]) from None
-    return place, id_
+    page = await paged(call, wanted, look)
+    return answered({"items": page.items, "next_cursor": page.next_cursor})

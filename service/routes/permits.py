@@ -16,7 +16,8 @@ from service import records
 from service.errors import PermitRefused, UnknownBorrower
 from service.permits import ACTIONS, EVENT_OF, Asking, Permit, Refused, new_refusal, standing_refusal
 from service.records.journal import sources_of
-from service.routes.borrowers import cycle_of, path_id, readable
+from service.routes.borrowers import cycle_of, path_id
+from service.routes.reads import readable
 from service.tables import Permit as PermitRow
 from service.tables import table_of
 from service.web.calls import Call, answered, call, routes

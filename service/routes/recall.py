@@ -12,7 +12,8 @@ from service import audit
 from service.live import without_live
 from service.recall import finding
 from service.recall.notes import PURPOSES, Purpose
-from service.routes.borrowers import OfNothing, after, count_unreadable, known, readable
+from service.routes.borrowers import known
+from service.routes.reads import OfNothing, after, count_unreadable, readable
 from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Frozen, Id
 

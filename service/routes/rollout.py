@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service.rollout import as_csv, measures
-from service.routes.borrowers import OfNothing, after, readable
+from service.routes.reads import OfNothing, after, readable
 from service.web.calls import Call, answered, call, routes
 
 router = routes("ops")

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service import screening_examples
-from service.routes.borrowers import OfNothing, after
+from service.routes.reads import OfNothing, after
 from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Frozen, Id
 

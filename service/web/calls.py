@@ -42,6 +42,8 @@ class Call:
     request: Request
     parts: Parts
     key: Key
+    operation: str
+    """The call's id, as API 2 has it."""
     repaired: tuple[str, ...] = ()
     """Paths of texts in the body in which a NUL or half a surrogate was replaced."""
     document: Any = field(default=None, repr=False)
@@ -180,7 +182,7 @@ def call(
             key = await authenticated(request, parts)
             if scope is not None and scope not in key.scopes:
                 raise MissingScope(scope)
-            call = Call(request, parts, key)
+            call = Call(request, parts, key, operation_id)
             if query is None and request.scope["query_string"]:
                 call.query(Parameters)
             return await handler(call)
