@@ -21,18 +21,19 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from sqlalchemy import Connection
 
 from channels import CHANNELS
-from channels.chats import Line, Said, modality_of, said_in, within
+from channels.chats import Said, said_in
 from service import records
 from service.chats import claims
 from service.chats.claims import Claimed, Stored
-from service.chats.revising import OVERLAP, PROMISED_AT, SUMMARISED_BY, is_alive, is_ours, is_told_already
+from service.chats.revising import is_alive, is_ours, is_told_already
+from service.chats.summary import Look, summary_from, summary_of
 from service.chats.withdrawn import Withdrawn, promises_withdrawn, withdrawn_from
 from service.database import DatabaseUnavailable
 from service.errors import IdConflict, Problem, Unavailable
@@ -40,12 +41,10 @@ from service.intake import envelope
 from service.intake.receive import receive
 from service.metrics import Counter
 from service.narrative import narrative, previous_step
-from service.reading import Known
 from service.secrets import CannotOpen
 from service.summariser import Summarised, Summariser
-from statemachine.entries import Identifier, Summary
+from statemachine.entries import Summary
 from statemachine.record import UnreadableRecord
-from statemachine.wire import TURNS
 
 if TYPE_CHECKING:
     from service.wiring import Parts
@@ -58,9 +57,6 @@ CHATS_AT_ONCE: Final = 8
 AGAIN_SECONDS: Final = (5.0, 30.0, 120.0, 600.0, 3_600.0)
 MODEL_TRIES: Final = 4
 """So often a model that is not ready is asked for a better revision; then the rules' summary stands."""
-TURNS_CHARACTERS: Final = 150_000
-"""Of the turns that go with a summary: an entry of the log has its limit."""
-EVIDENCE_TURNS: Final = 20
 REVISIONS_TRIED: Final = 5
 PURGE_EVERY_SECONDS: Final = 3_600.0
 PURGES: Final = 500
@@ -75,21 +71,6 @@ class Source:
 
     parts: Parts
     tenant: str
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """2: what is known of a chat before it is summarised."""
-
-    chat: Stored
-    zone: str
-    memory: Known | None
-    revision: int
-    """The highest of this conversation in the journal."""
-    covered_until: datetime | None
-    """Up to when a summary that is not ours tells it."""
-    lines: Sequence[Line]
-    """Its newest, opened."""
 
 
 class Sweeper:
@@ -207,10 +188,10 @@ class Sweeper:
             return
         chat = look.chat
         if chat.prepared is not None and chat.prepared_changes is not None:  # 3
-            body = _summary_from(self._parts.secrets.open(chat.prepared))
+            body = summary_from(self._parts.secrets.open(chat.prepared))
             await self._post(mine, look, body, chat.prepared_changes, None)
             return
-        if _is_covered(look):
+        if look.is_covered:
             await self._finish(mine, chat.changes, look.revision, None, chat)
             return
         said = said_in(look.lines)
@@ -219,7 +200,7 @@ class Sweeper:
             return
         made = await self.made(look, said)
         made, withdrawn = await self._anew(mine.tenant, look, said, made)
-        await self._post(mine, look, _summary(look, said, made, withdrawn), chat.changes, made)
+        await self._post(mine, look, summary_of(look, said, made, withdrawn), chat.changes, made)
 
     async def look(self, mine: Claimed) -> Look | None:
         """2: in one read. None for a chat that is gone."""
@@ -255,7 +236,7 @@ class Sweeper:
             state = look.memory.state
             handed_out = [narrative(state, cycle, now=now).text, previous_step(state, cycle, now=now)]
         return await self._summariser.summarise(
-            said, CHANNELS[chat.channel], ended_at=_ended_at(chat), zone=look.zone, handed_out=handed_out
+            said, CHANNELS[chat.channel], ended_at=look.ended_at, zone=look.zone, handed_out=handed_out
         )
 
     async def _anew(
@@ -276,7 +257,7 @@ class Sweeper:
         if draft.commitment is None or at is None or state is None:
             return made, withdrawn
         conversation = (chat.channel, chat.conversation_id)
-        alive = is_alive(state, conversation, json.loads(chat.named), at, _ended_at(chat))
+        alive = is_alive(state, conversation, json.loads(chat.named), at, look.ended_at)
         if is_told_already(at, told, promises_withdrawn(ours, withdrawn), alive=alive):
             made = replace(made, draft=replace(draft, commitment=None, promised_at=None))
         return made, withdrawn
@@ -291,8 +272,8 @@ class Sweeper:
             made = await self.made(look, said)
             made, withdrawn = await self._anew(one.tenant, look, said, made)
             shown: dict[str, Any] = {"tenant": one.tenant, "borrower_id": look.chat.borrower_id, "by": made.by}
-            shown |= {"model_failed": made.failed, "rule_broken": made.refused, "covered": _is_covered(look)}
-            body = json.loads(envelope.body_bytes(_summary(look, said, made, withdrawn)))
+            shown |= {"model_failed": made.failed, "rule_broken": made.refused, "covered": look.is_covered}
+            body = json.loads(envelope.body_bytes(summary_of(look, said, made, withdrawn)))
             yield shown | {"summary": body}
 
     async def _post(self, mine: Claimed, look: Look, body: Summary, changes: int, made: Summarised | None) -> None:
@@ -353,73 +334,3 @@ class Sweeper:
 
 def _backoff(tries: int) -> timedelta:
     return timedelta(seconds=AGAIN_SECONDS[min(tries, len(AGAIN_SECONDS) - 1)])
-
-
-def _is_covered(look: Look) -> bool:
-    """Whether the channel's own summary tells all that was said."""
-    until = look.covered_until
-    return until is not None and until + OVERLAP >= look.chat.last_at
-
-
-def _ended_at(chat: Stored) -> datetime:
-    return max(chat.last_at, chat.ended_at or chat.last_at)
-
-
-# -- the summary ----------------------------------------------------------------------------------------------------------
-
-
-def _summary(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Withdrawn) -> Summary:
-    """As it is posted. The turns are those that a model may see: a live value is in no summary (AC-77)."""
-    chat, draft = look.chat, made.draft
-    first = min((line for line in look.lines if line.kind == "said"), key=lambda line: line.at, default=None)
-    named: dict[str, Any] = json.loads(chat.named)
-    identifier = named.pop("identifier", None)
-    quotes = (draft.commitment, draft.payment_claim, draft.callback)
-    turns = _with_evidence(made.turns, [part.quote for part in quotes if part is not None and part.quote])
-    return Summary(
-        **named,
-        identifier=Identifier(**identifier) if identifier else None,
-        channel=chat.channel,  # type: ignore[arg-type]  # as the table holds it
-        modality=modality_of(said),
-        direction="inbound" if first is not None and first.speaker == "borrower" else "outbound" if first else None,
-        conversation_id=chat.conversation_id,
-        revision=look.revision + 1,
-        started_at=first.at if first is not None else None,
-        ended_at=_ended_at(chat),
-        outcome=_outcome(look, draft.outcome),
-        disposition=draft.disposition,
-        reached=draft.reached,
-        summary=draft.summary if said else None,
-        commitment=draft.commitment,
-        payment_claim=draft.payment_claim,
-        callback=draft.callback,
-        facts=list(draft.facts),
-        turns=[turn.turn() for turn in turns],
-        extra=_extra(made, withdrawn),
-    )
-
-
-def _outcome(look: Look, of_what_stands: str | None) -> str | None:
-    """Whoever wrote was there, also when nothing of it stands any more: words are taken back, and not that they were written."""
-    wrote = {line.speaker for line in look.lines if line.kind == "said"}
-    return "connected" if "borrower" in wrote else of_what_stands
-
-
-def _extra(made: Summarised, withdrawn: Withdrawn) -> dict[str, Any]:
-    promised_at = made.draft.promised_at if made.draft.commitment is not None else None
-    return {
-        SUMMARISED_BY: made.by,
-        **({PROMISED_AT: promised_at.isoformat()} if promised_at else {}),
-        **withdrawn.extra(),
-    }
-
-
-def _with_evidence(every: tuple[Said, ...], quotes: Sequence[str]) -> tuple[Said, ...]:
-    """The newest turns that fit into one summary; of a very long chat also the older ones that are quoted, before them."""
-    start = within(every, TURNS - EVIDENCE_TURNS, TURNS_CHARACTERS)
-    older = [turn for turn in every[:start] if turn.speaker == "borrower" and any(q in turn.text for q in quotes)]
-    return (*older[-EVIDENCE_TURNS:], *every[start:])
-
-
-def _summary_from(raw: bytes) -> Summary:
-    return Summary.model_validate(envelope.document(raw))
