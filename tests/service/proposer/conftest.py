@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,43 +13,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 from sqlalchemy import select
 
-from service.models.asking import Message, ModelFailed
+from service.models.asking import ModelFailed
 from service.proposer.proposer import Proposer
 from service.proposer.rows import PROPOSAL, WANTED
 from tests.limits import PATIENCE_SECONDS
 from tests.service.api import Answer, Api, Body, api
 from tests.service.embedded import SECRETS
+from tests.service.scripted import Says
 
-MODEL = "scripted"
-
-
-class Says:
-    """A model that says or fails as it is told, in turn, and then always as last; while `gate` is closed it is silent."""
-
-    name = MODEL
-
-    def __init__(self, *said: str | ModelFailed) -> None:
-        self.said = list(said)
-        self.asked: list[str] = []
-        self.there = self.most = 0
-        self.gate = asyncio.Event()
-        self.gate.set()
-
-    async def complete(self, messages: Sequence[Message], *, seconds: float, tokens: int) -> str:
-        self.asked.append("\n".join(message.content for message in messages))
-        self.there += 1
-        self.most = max(self.most, self.there)
-        try:
-            await self.gate.wait()
-        finally:
-            self.there -= 1
-        said = self.said.pop(0) if len(self.said) > 1 else self.said[0]
-        if isinstance(said, ModelFailed):
-            raise said
-        return said
-
-    async def close(self) -> None:
-        self.gate.set()
+MODEL = Says.name
 
 
 def says(state: str) -> str:

@@ -4,27 +4,20 @@ what was promised stays where it stands (DESIGN 3, 11)."""
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
 import pytest
 
 from service.keys import create
-from tests.service.api import Api, api
+from tests.service.api import Api
+from tests.service.chats.conftest import answer, line, promises, revoked, settled, sweeper, swept, told
 from tests.service.embedded import TENANT
-from tests.service.test_sweeper import line, settled, sweeper, told
+from tests.service.scripted import Says
 
 Body = dict[str, Any]
-TERMS = ("promise_id", "amount", "currency", "due_date", "at", "status", "outcome", "replaced_by")
 SECRET = "salary"
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Api]:
-    async with api(tmp_path) as opened:
-        yield opened
 
 
 async def everywhere(service: Api, borrower: str) -> dict[str, str]:
@@ -62,36 +55,14 @@ async def where_told(service: Api, borrower: str, word: str = SECRET) -> set[str
     return {reader for reader, text in (await everywhere(service, borrower)).items() if word in text}
 
 
-async def swept(service: Api) -> None:
-    await settled(service)
-    await sweeper(service).sweep()
-
-
 async def said(service: Api, text: str, minutes: float = 60, message: str = "m-1", **own: Any) -> None:
     await line(service, "B-1", text, minutes=minutes, message_id=message, **own)
-    await swept(service)
-
-
-async def revoked(service: Api, message: str = "m-1", text: str = "-") -> None:
-    await line(service, "B-1", text, minutes=20, message_id=message, deleted=True)
     await swept(service)
 
 
 async def edited(service: Api, message: str = "m-1") -> None:
     await line(service, "B-1", "ok thanks", minutes=20, message_id="m-edit", replaces=message)
     await swept(service)
-
-
-async def promises(service: Api) -> list[Body]:
-    """Every promise there is of the borrower, in every loan: the one in force, those beside it, those that ended."""
-    found = []
-    for loan in ("", "?loan_id=LN-1"):
-        answer = await service.get(f"/v1/borrowers/B-1{loan}")
-        if answer.status == 200:
-            current = answer["commitment"]
-            every = [*([current] if current else []), *answer["counter_proposals"], *answer["history"]]
-            found += [{name: one.get(name) for name in TERMS} for one in every]
-    return found
 
 
 async def due(service: Api, loan: Body) -> None:
@@ -201,8 +172,6 @@ async def test_what_else_was_said_goes_with_its_words(service: Api, kind: str) -
 
 
 async def test_a_fact_that_a_model_took_from_a_message_goes_with_it(service: Api) -> None:
-    from tests.service.test_sweeper import Says, answer
-
     text = "my salary comes on the 7th every month"
     fact = {"kind": "income_day", "text": "salary on the 7th of every month", "quote": text, "confidence": 0.9}
     await line(service, "B-1", text, message_id="m-1")

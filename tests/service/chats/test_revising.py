@@ -3,26 +3,19 @@ whatever became of it since (DESIGN 4, 5)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.models.asking import Model
-from tests.service.api import Api, api
-from tests.service.test_sweeper import Says, answer, line, settled, sweeper, told
-from tests.service.test_withdrawn_words import promises, revoked
+from tests.service.api import Api
+from tests.service.chats.conftest import answer, line, promises, revoked, settled, sweeper, told
+from tests.service.scripted import Says
 
 Change = Callable[[Api], Awaitable[Any]]
 LONG_AGO_MINUTES = 60 * 100
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Api]:
-    async with api(tmp_path) as opened:
-        yield opened
 
 
 async def say(service: Api, text: str, hours: float, message: str, model: Model | None = None, **own: Any) -> None:

@@ -4,74 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from service.chats import sweeper as sweeping
 from service.chats.rows import CHAT
 from service.chats.sweeper import LEASE_SECONDS, MODEL_TRIES, Sweeper
 from service.errors import Unavailable
-from service.models.asking import Message, Model, ModelFailed
-from service.summariser import Summariser
-from tests.service.api import Api, api
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Api]:
-    async with api(tmp_path) as opened:
-        yield opened
-
-
-def sweeper(service: Api, owner: str = "one", model: Model | None = None) -> Sweeper:
-    service.parts.registry = CollectorRegistry()
-    return Sweeper(service.parts, Summariser(model), owner)
-
-
-class Says:
-    """A model that says or fails as it is told, in turn, and then always as last."""
-
-    name = "says"
-
-    def __init__(self, *said: str | ModelFailed) -> None:
-        self.said = list(said)
-        self.asked: list[str] = []
-
-    async def complete(self, messages: Sequence[Message], *, seconds: float, tokens: int) -> str:
-        self.asked.append("\n".join(message.content for message in messages))
-        said = self.said.pop(0) if len(self.said) > 1 else self.said[0]
-        if isinstance(said, ModelFailed):
-            raise said
-        return said
-
-    async def close(self) -> None:
-        """Nothing to close."""
-
-
-def answer(summary: str, **fields: Any) -> str:
-    return json.dumps({"summary": summary, **fields})
-
-
-async def line(
-    service: Api, borrower: str | None, text: str, minutes: float = 60, speaker: str = "borrower", **own: Any
-) -> None:
-    told = {"channel": "whatsapp", "conversation_id": "c-1", "message_id": service.name("m"), "speaker": speaker}
-    posted = await service.event("conversation.message", borrower, hours=minutes / 60, **{**told, "text": text, **own})
-    assert posted.status == 200, posted.document
-
-
-async def settled(service: Api) -> None:
-    """What was just told is waited for a moment."""
-    service.behind.now += timedelta(seconds=5)
-
-
-async def told(service: Api, borrower: str) -> list[dict[str, Any]]:
-    items = (await service.get(f"/v1/borrowers/{borrower}/timeline")).document["items"]
-    return [item for item in items if item["kind"] == "conversation"]
+from service.models.asking import Message, ModelFailed
+from tests.service.api import Api
+from tests.service.chats.conftest import answer, line, settled, sweeper, told
+from tests.service.scripted import Says
 
 
 async def row(service: Api) -> dict[str, Any]:
