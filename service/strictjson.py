@@ -63,10 +63,10 @@ def parse(raw: bytes) -> tuple[object, tuple[str, ...]]:
 
 
 def is_json(content_type: str | None) -> bool:
-    """Whether a Content-Type says JSON. None at all does not say otherwise."""
-    if content_type is None:
-        return True
-    media_type = content_type.partition(";")[0].strip().lower()
+    """Whether a Content-Type says JSON. None at all, or an empty one, does not say otherwise: the body says what it is."""
+    media_type = (content_type or "").partition(";")[0].strip().lower()
+    if not media_type:
+        return not content_type or not content_type.strip()
     return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))
 
 

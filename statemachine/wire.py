@@ -39,6 +39,13 @@ _DECIMAL = re.compile(r"\+?\d{1,18}(\.\d{1,24})?", re.ASCII)
 _FINEST = Decimal("0.000001")
 _NUMERAL = re.compile(r"\+?\d+(\.\d+)?", re.ASCII)
 _FORBIDDEN_IN_BORROWER_ID = frozenset("/\\?#%|")
+_CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of what ends a line or a text where it is read, and of half a sign. Other signs that are not seen (the joiners of
+Indic scripts and of emoji) are part of an id like any other."""
+_CONTROLS_OF_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Unicode's Bidi_Control: two ids that differ in these look the same, and one looks like another."""
+_BLANKS_WITHOUT_WIDTH = "\u200b\u2060\ufeff"
+""" "B-101" behind the mark of a file's byte order is nobody's id, and looks like hers."""
 
 
 def _text(value: object) -> str:
@@ -51,8 +58,11 @@ def _id(value: object) -> str:
     text = _text(value)
     if not 1 <= len(text) <= ID_CHARACTERS or text != text.strip():
         raise PydanticCustomError("bad_id", "an id has 1 to 128 characters and no blanks at its ends")
-    if not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs") for c in text):
-        raise PydanticCustomError("bad_id", "an id has no control characters")
+    if not text.isprintable():
+        if text != text.strip(_BLANKS_WITHOUT_WIDTH):
+            raise PydanticCustomError("bad_id", "an id has 1 to 128 characters and no blanks at its ends")
+        if any(unicodedata.category(c) in _CONTROLS or c in _CONTROLS_OF_DIRECTION for c in text):
+            raise PydanticCustomError("bad_id", "an id has no control characters")
     return text
 
 

@@ -241,7 +241,9 @@ def test_any_bytes_are_a_document_or_malformed(raw: bytes) -> None:
         ("text/plain", False),
         ("application/x-www-form-urlencoded", False),
         ("text/json+x", False),
-        ("", False),
+        (";charset=utf-8", False),
+        ("", True),
+        (" ", True),
     ],
 )
 def test_json_is_known_by_its_content_type(content_type: str | None, answer: bool) -> None:

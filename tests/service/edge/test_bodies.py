@@ -123,8 +123,17 @@ async def test_after_its_body_the_application_hears_what_the_server_says() -> No
     ("content", "content_type", "status", "code"),
     [
         (b'{"a": 1}', "application/json", 200, None),
+        (b'{"a": 1}', "Application/JSON; charset=utf-8", 200, None),
+        (b'{"a": 1}', "application/merge-patch+json", 200, None),
         (b'{"a": 1}', None, 200, None),
+        (b'{"a": 1}', "", 200, None),
+        (b"a=1", None, 400, "malformed_json"),
         (b'{"a": 1}', "text/plain", 415, "not_json"),
+        (b'{"a": 1}', "application/x-www-form-urlencoded", 415, "not_json"),
+        (b'{"a": 1}', "multipart/form-data; boundary=x", 415, "not_json"),
+        (b'{"a": 1}', ";charset=utf-8", 415, "not_json"),
+        (b'{"a": 1}', "application/jsonx", 415, "not_json"),
+        (b"", "text/plain", 415, "not_json"),
         (b"{", "application/json", 400, "malformed_json"),
         (b'{"x": NaN}', "application/json", 400, "malformed_json"),
         (b"", "application/json", 400, "malformed_json"),
@@ -132,6 +141,6 @@ async def test_after_its_body_the_application_hears_what_the_server_says() -> No
     ],
 )
 async def test_documents(content: bytes, content_type: str | None, status: int, code: str | None) -> None:
-    headers = {"content-type": content_type} if content_type else {}
+    headers = {} if content_type is None else {"content-type": content_type}
     answer = await ask("POST", "/v1/document", content=content, headers=headers)
     assert (answer.status_code, answer.json().get("code")) == (status, code)
