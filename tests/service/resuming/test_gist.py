@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from service.keeper import Keeper
 from service.policy import Policy
 from service.rebuild import rebuild
 from service.resuming import gists
-from service.resuming.gist import Gist, basis_of, from_bytes, gist_of
+from service.resuming.gist import Gist, basis_of, from_bytes, gist_of, made_by
 from service.resuming.gists import Gists, Glimpse
 from service.sqlite import SqliteDatabase
 from statemachine.merge import merge
@@ -24,6 +25,7 @@ from tests.service.embedded import POLICIES, SECRETS, TENANT, Embedded, embedded
 from tests.statemachine.histories import NOON, empty, hasher, histories
 
 POLICY = Policy()
+ROOT = Path(__file__).parents[3]
 MOMENT = timedelta(microseconds=1)
 
 
@@ -57,6 +59,30 @@ def test_it_holds_for_its_policy_its_code_its_time_and_its_loan() -> None:
     assert not made.holds(basis, NOON, "LN-2")
     assert not made.holds(basis_of(Policy(identity_days=7)), NOON, None)
     assert not made.holds(basis.replace(basis[0], "x", 1), NOON, None)
+
+
+SAY_NOTHING = {"service/errors.py", "service/settings.py"}
+"""Imported by what makes a gist, and with no part in one: refusals of bodies, and how a process is started."""
+
+
+def test_no_gist_outlives_any_code_that_made_it() -> None:
+    made, waiting = set(), ["service.resuming.gist"]
+    while waiting:
+        if (file := _file_of(waiting.pop())) is None or file in made:
+            continue
+        made.add(file)
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    packages = {ROOT / name / "__init__.py" for name in ("service", "service/resuming")}
+    named = {*made_by(), *packages, *(ROOT / name for name in SAY_NOTHING)}
+    assert {str(file.relative_to(ROOT)) for file in made - named} == set()
+    assert ROOT / "service/strictjson.py" in made, "by which every piece is written"
+
+
+def _file_of(module: str) -> Path | None:
+    place = ROOT / module.replace(".", "/")
+    return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.exists()), None)
 
 
 def test_bytes_of_another_form_are_no_gist() -> None:
