@@ -2,9 +2,9 @@
 
     1 find the borrower; nobody, or several, is a cold start: an agent with the phone at its ear can do nothing with an error
     2 read the record as it stands after what the caller has just posted
-    3 let the floor judge (`service.resuming.start`), unless this tenant, channel or borrower is not to be handed anything yet;
+    3 say whether they may be contacted, in every mode
+    4 let the floor judge (`service.resuming.start`), unless this tenant, channel or borrower is not to be handed anything yet;
       what a model proposed is taken as it is stored, and waited for only by a caller who opted to
-    4 say whether they may be contacted, in every mode
     5 keep what was answered and, of a shadow, what would have been
 
 A memory that cannot be read is said to be so (`degraded`), and then nobody is to be contacted.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ from service.resuming.gist import NOBODY, Gist, basis_of
 from service.resuming.gist import from_bytes as gist_from
 from service.resuming.gists import Glimpse
 from service.resuming.resumes import Kept, new_id
-from service.resuming.start import COLD, NO_MODEL, Asked, Start, cold, started, worded
+from service.resuming.start import COLD, NO_MODEL, Asked, Proposed, Start, cold, started, worded
 from service.secrets import Secrets
 from statemachine.contact import ATTEMPTS_WINDOW, Contact, contact_of_nobody, strictest, unknown, weighed
 from statemachine.entries import Identifier
@@ -80,13 +81,26 @@ class _Seen(msgspec.Struct):
     """What is kept under the identifier while it is nobody's: never handed out, but a stop in it binds."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request on its way: who asks, whom it names, and until when what was just posted is waited for (the loop's time)."""
+
+    parts: Parts
+    tenant: str
+    asked: Request
+    who: Called
+    policy: Policy
+    merged_by: float
+
+
 async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     """The answer of API 6, in JSON. Raises `InvalidBody` when nobody is named or a number cannot be one; nothing else."""
     began = time.perf_counter()
     policy = parts.policies.for_tenant(tenant)
     who = naming.called(asked.borrower_id, asked.identifier, asked.loan_id, policy)
     merged_by = asyncio.get_running_loop().time() + after.AFTER_WAIT_SECONDS
-    is_late = bool(asked.wait_ms) and not await _waited(parts, tenant, who, asked, policy, merged_by)
+    call = _Call(parts, tenant, asked, who, policy, merged_by)
+    is_late = bool(asked.wait_ms) and not await _waited(call)
     now = parts.clock()
     asking = Asked(asked.channel, asked.direction, who.key, asked.loan_id, asked.proposal)
     resume_id = new_id(now)
@@ -95,22 +109,19 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
     start = COLD
     mode = policy.mode_for(asked.channel, None)
     try:
-        seen = await _seen(parts, tenant, who, asked, policy, now, merged_by)
+        seen = await _seen(call, now)  # 1, 2
         degraded = seen.degraded
         one = seen.known[0] if len(seen.known) == 1 else None
         if one is not None:
             known_as = naming.known_as(one.gist.identities, who, parts.secrets)
             asking = msgspec.structs.replace(asking, identifier=known_as)
         mode = policy.mode_for(asked.channel, one.borrower_id if one else None)
-        contact = _contact(seen, asked.channel, policy, now)
+        contact = _contact(seen, asked.channel, policy, now)  # 3
         chats = await parts.chats.open_for(tenant, one.borrower_id, asked.channel, now) if one is not None else []
-        if len(seen.known) > 1:
+        if len(seen.known) > 1:  # 4
             start = cold(Refusal("ambiguous_identifier", "several borrowers share this identifier"))
         elif one is not None and mode != "disabled":
-            modelled = (
-                NO_MODEL if asked.proposal is not None else await _modelled(parts, tenant, asked, one, now, is_late)
-            )
-            start = started(one.gist, asking, modelled)
+            start = started(one.gist, asking, await _modelled(call, one, now, is_late=is_late))
         handed_out = one is not None and mode == "enabled"
         body = worded(
             one.gist if one is not None and handed_out else NOBODY,
@@ -139,49 +150,52 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
             degraded_reason=degraded,
         )
     latency_us = int((time.perf_counter() - began) * 1_000_000)
-    parts.resumes.keep(_kept(resume_id, tenant, asked, one, start, mode, now, degraded, latency_us))
+    parts.resumes.keep(_kept(call, resume_id, one, start, mode, now, degraded, latency_us))  # 5
     return body
 
 
-async def _modelled(
-    parts: Parts, tenant: str, asked: Request, one: _One, now: datetime, is_late: bool
-) -> tuple[str | None, str | None]:
-    """What a model proposes; `is_late`: the caller has waited for it in vain. The memory was read: the start does not depend
-    on this second look."""
-    key = Key(tenant, one.borrower_id, asked.channel, one.gist.loan_id or "")
+async def _modelled(call: _Call, one: _One, now: datetime, *, is_late: bool) -> Proposed:
+    """What a model proposes, where the caller proposes nothing; `is_late`: the caller has waited for it in vain. The memory was
+    read: the start does not depend on this second look."""
+    if call.asked.proposal is not None:
+        return NO_MODEL
     try:
-        proposed, why = await parts.proposals.proposed(key, one.version, now)
+        proposed, why = await call.parts.proposals.proposed(_key(call, one), one.version, now)
     except DatabaseUnavailable:
         return UNAVAILABLE
     return TIMEOUT if is_late and proposed is None else (proposed, why)
 
 
-async def _waited(parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, merged_by: float) -> bool:
+def _key(call: _Call, one: _One) -> Key:
+    """Under which a model's proposal for this start is stored."""
+    return Key(call.tenant, one.borrower_id, call.asked.channel, one.gist.loan_id or "")
+
+
+async def _waited(call: _Call) -> bool:
     """Lets a model answer about the record as it is, as long as the caller opted to wait; False when it did not in time.
 
     In shadow nobody waits: the caller is to notice nothing of it. What is found here is not used: who has waited reads anew.
     """
+    parts, asked = call.parts, call.asked
     if not parts.proposals.has_model or asked.proposal is not None:
         return True
     try:
-        seen = await _seen(parts, tenant, who, asked, policy, parts.clock(), merged_by)
+        seen = await _seen(call, parts.clock())
         if seen.degraded or len(seen.known) != 1:
             return True
         (one,) = seen.known
-        if policy.mode_for(asked.channel, one.borrower_id) != "enabled":
+        if call.policy.mode_for(asked.channel, one.borrower_id) != "enabled":
             return True
-        key = Key(tenant, one.borrower_id, asked.channel, one.gist.loan_id or "")
-        return await parts.proposals.wait(key, one.version, asked.wait_ms / 1000)
+        return await parts.proposals.wait(_key(call, one), one.version, asked.wait_ms / 1000)
     except Exception as fault:  # noqa: BLE001  # the answer itself says what is wrong with the memory
-        log.error("resume.not_waited", tenant=tenant, fault=type(fault).__name__)
+        log.error("resume.not_waited", tenant=call.tenant, fault=type(fault).__name__)
         return True
 
 
-async def _seen(
-    parts: Parts, tenant: str, who: Called, asked: Request, policy: Policy, now: datetime, merged_by: float
-) -> _Seen:
-    """What stands, once what the caller has just posted is merged, for which is waited until `merged_by` of the loop's time."""
-    basis = basis_of(policy)
+async def _seen(call: _Call, now: datetime) -> _Seen:
+    """What stands, once what the caller has just posted is merged."""
+    parts, tenant, asked, who = call.parts, call.tenant, call.asked, call.who
+    basis = basis_of(call.policy)
 
     def look(conn: Connection) -> tuple[list[_One | records.Stored], _One | records.Stored | None]:
         if (found := _by_identifier(conn, tenant, who, parts.secrets, basis, now, asked.loan_id)) is not None:
@@ -199,11 +213,11 @@ async def _seen(
     def understood(found: _One | records.Stored) -> _One:
         if isinstance(found, _One):
             return found
-        gist = parts.reader.gist(tenant, found, asked.loan_id, policy, now)
+        gist = parts.reader.gist(tenant, found, asked.loan_id, call.policy, now)
         return _One(found.borrower_id, found.version, gist)
 
     try:
-        if asked.after is not None and not await after.merged_within(parts, tenant, asked.after, merged_by):
+        if asked.after is not None and not await after.merged_within(parts, tenant, asked.after, call.merged_by):
             return _Seen([], "not_yet_merged")
         known, stranger = await parts.database.read(look)
         return _Seen(
@@ -274,9 +288,8 @@ def _weighed(of: Sequence[Gist], channel: str, policy: Policy, now: datetime) ->
 
 
 def _kept(
+    call: _Call,
     resume_id: str,
-    tenant: str,
-    asked: Request,
     one: _One | None,
     start: Start,
     mode: str,
@@ -285,9 +298,10 @@ def _kept(
     latency_us: int,
 ) -> Kept:
     """What is kept for ops: in shadow what would have been answered."""
+    asked = call.asked
     return Kept(
         resume_id=resume_id,
-        tenant=tenant,
+        tenant=call.tenant,
         borrower_id=one.borrower_id if one else None,
         at=now,
         channel=asked.channel,
