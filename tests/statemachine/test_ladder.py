@@ -121,6 +121,12 @@ def test_a_later_offer_of_other_terms_stands_beside_the_confirmed_one() -> None:
     assert [(c.amount, c.due_date) for c in cycle.counter_proposals] == [(700, LATER_DUE)]
 
 
+def test_an_earlier_offer_is_no_counter_proposal_of_the_promise_that_came_after_it() -> None:
+    cycle = cycle_after(call("c-1", status="proposed", amount=700, due=LATER_DUE), call("c-2", days=1))
+    assert cycle.counter_proposals == ()
+    assert [(p.promise_id, p.outcome) for p in cycle.history] == [("voice:c-1", "replaced")]
+
+
 def test_a_later_confirmed_promise_replaces_the_earlier_as_a_whole() -> None:
     cycle = cycle_after(call("c-1"), call("c-2", days=1, amount=6000, due=LATER_DUE))
     assert terms(cycle) == ("confirmed", 6000, LATER_DUE, "open")
@@ -160,6 +166,18 @@ def test_a_break_leaves_what_was_said_after_the_promise_it_breaks() -> None:
     moved = call("c-2", days=1, due=LATER_DUE)
     cycle = cycle_after(call("c-1"), moved, broken(days=6, due=DUE), days=6.5)
     assert terms(cycle) == ("confirmed", 5000, LATER_DUE, "open")
+
+
+def test_what_was_said_before_the_promise_that_broke_does_not_come_back() -> None:
+    earlier = call("c-0", status="proposed", amount=4000, due=LATER_DUE, channel="whatsapp")
+    cycle = cycle_after(earlier, call("c-1", days=1), broken(days=6, due=DUE), days=6.5)
+    assert (terms(cycle), cycle.counter_proposals) == (None, ())
+
+
+@pytest.mark.parametrize(("days", "counts"), [(5.9, False), (6, True), (6.1, True)])
+def test_messages_count_from_the_break_on(days: float, counts: bool) -> None:
+    reminder = event("reminder.sent", days=days, channel="voice", message_id="m-1", outcome="sent")
+    assert cycle_after(call("c-1"), broken(days=6, due=DUE), reminder, days=6.5).reminded.value is counts
 
 
 def test_a_break_counts_once_for_a_due_date() -> None:
@@ -212,6 +230,18 @@ def test_a_part_payment_keeps_a_part() -> None:
     assert cycle.payment_confirmed.value
 
 
+def test_a_promise_of_one_of_several_amounts_is_kept_by_none() -> None:
+    """One that names no amount is kept by the due; of one that may mean two, nobody can say (DESIGN 4.6, 4.8)."""
+    said = call("c-1", amount=None)
+    ranged = stamped(
+        said.body, NOON, promise=PromiseTerms(amount_candidates=(Decimal(2000), Decimal(3000)), due_date=DUE)
+    )
+    for promise, outcome in ((said, "kept"), (ranged, "partly_kept")):
+        kept = cycle_after(opened(days=-1), promise, paid(5000, days=1)).promise
+        assert kept
+        assert kept.outcome == outcome
+
+
 def test_the_due_date_is_past_at_midnight_where_the_borrower_is() -> None:
     evening = (datetime(2026, 11, 5, 18, 29, tzinfo=NOON.tzinfo) - NOON) / timedelta(days=1)
     assert cycle_after(call("c-1"), days=evening).promise_stands
@@ -223,6 +253,22 @@ def test_a_retracted_promise_leaves_what_stood_before_it() -> None:
     cycle = cycle_after(chat, call("c-2", days=1), event("promise.retracted", days=2, reason="typed wrong"))
     assert terms(cycle) == ("proposed", 5000, DUE, "open")
     assert [(p.promise_id, p.outcome) for p in cycle.history][-1] == ("voice:c-2", "retracted")
+
+
+def test_a_retraction_reaches_its_own_channels_conversation_alone() -> None:
+    same_id = call("c-1", days=1, due=LATER_DUE, status="proposed", channel="whatsapp")
+    taken_back = event("promise.retracted", days=2, reason="typed wrong", channel="voice", conversation_id="c-1")
+    cycle = cycle_after(call("c-1"), same_id, taken_back)
+    assert terms(cycle) == ("proposed", 5000, LATER_DUE, "open")
+    assert [(p.promise_id, p.outcome) for p in cycle.history] == [("voice:c-1", "retracted")]
+
+
+def test_a_retraction_that_names_no_conversation_takes_back_the_promise_of_its_time() -> None:
+    taken_back = event("promise.retracted", days=6.1, reason="typed wrong")
+    nothing_stood = cycle_after(call("c-1"), broken(days=6, due=DUE), taken_back, days=6.5)
+    assert [p.outcome for p in nothing_stood.history] == ["broken"]
+    stood = cycle_after(call("c-1"), broken(days=6.2, due=DUE), taken_back, days=6.5)
+    assert [p.outcome for p in stood.history] == ["retracted"]
 
 
 def test_a_payment_that_covers_the_due_pays_the_cycle_and_a_reversal_opens_it_again() -> None:
@@ -238,8 +284,9 @@ def test_a_closed_cycle_is_opened_again_by_a_reversal_only() -> None:
     story = [opened(days=-1), paid(2000, days=1), closed]
     assert cycle_after(*story).status == "closed"
     assert cycle_after(*story, opened(days=2.5)).status == "closed"
-    back = event("payment.reversed", days=2.5, payment_ref="P-1", reason="bounced")
-    assert cycle_after(*story, back).status == "open"
+    for days, status in ((1.9, "closed"), (2, "open"), (2.5, "open")):
+        back = event("payment.reversed", days=days, payment_ref="P-1", reason="bounced")
+        assert cycle_after(*story, back).status == status
 
 
 def test_a_new_cycle_starts_fresh_and_the_old_keeps_what_it_had() -> None:

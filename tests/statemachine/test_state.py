@@ -153,6 +153,8 @@ def test_a_claim_stands_until_a_payment_of_that_day_or_later_answers_it() -> Non
     assert state_after(*base).cycle_of(None).payment_claim
     assert state_after(*base, paid(100, days=-3)).cycle_of(None).payment_claim, "an older payment is not what she means"
     assert state_after(*base, paid(100, days=0.1)).cycle_of(None).payment_claim is None
+    bounced = event("payment.reversed", days=2, payment_ref="P-1", reason="bounced")
+    assert state_after(*base, paid(100, days=0.1), bounced).cycle_of(None).payment_claim, "nothing was received"
 
 
 def test_an_appointment_is_over_when_it_is_past() -> None:
@@ -234,6 +236,13 @@ def test_a_message_stands_at_the_highest_it_was_reported_at(outcomes: list[str],
 
 def test_one_failed_message_does_not_undo_another() -> None:
     assert state_after(sent("delivered", days=0), sent("failed", days=1, message="m-2")).cycle_of(None).reminded.value
+
+
+def test_the_last_attempt_of_any_message_is_told_until_that_message_is_known_to_have_gone_out() -> None:
+    tried = [sent("attempted", days=0), sent("attempted", days=1, message="m-2"), sent("attempted", days=2)]
+    assert state_after(*tried).cycle_of(None).attempted_at == {"reminder": NOON + timedelta(days=2)}
+    went_out = state_after(*tried, sent("sent", days=2.5))
+    assert went_out.cycle_of(None).attempted_at == {"reminder": NOON + timedelta(days=1)}
 
 
 # -- time -------------------------------------------------------------------------------------------------------
