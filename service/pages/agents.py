@@ -50,7 +50,7 @@ async def shadow(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         columns = ("at", "resume_id", "borrower_id", "channel", "position", "proposed", "granted", "record_version")
-        return csv_of("shadow", columns, found.items)
+        return csv_of(visit, "shadow", columns, found.items)
 
     async def counted() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         return await visit.parts.database.read_slow(
@@ -107,5 +107,5 @@ async def corrections(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("corrections", CORRECTION_COLUMNS, found.items)
+        return csv_of(visit, "corrections", CORRECTION_COLUMNS, found.items)
     return visit.show(Corrections(tuple(found.items), found.next_cursor, wanted.filters(), tuple(rows.LAYERS)))

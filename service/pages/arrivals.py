@@ -49,7 +49,7 @@ async def deliveries(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("deliveries", ("at", "event_id", "type", "channel", "borrower_id"), found.items)
+        return csv_of(visit, "deliveries", ("at", "event_id", "type", "channel", "borrower_id"), found.items)
 
     async def counted() -> tuple[dict[str, int], int]:
         return await visit.parts.database.read_slow(

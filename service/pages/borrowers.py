@@ -62,7 +62,8 @@ async def borrowers(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("borrowers", COLUMNS, found.items)
+        rows = [item | {"holds": [hold["kind"] for hold in item["holds"]]} for item in found.items]
+        return csv_of(visit, "borrowers", COLUMNS, rows)
     return visit.show(
         Borrowers(
             items=tuple(found.items),

@@ -82,7 +82,7 @@ async def rollout_cases_of(visit: Visit) -> Response:
         raise Unreadable from why
     if wants_csv(visit):
         columns = ("at", "borrower_id", "channel", "conversation_id", "event_id", "is_contact", "is_promise", "days")
-        return csv_of("rollout-cases", columns, listed_.items)
+        return csv_of(visit, "rollout-cases", columns, listed_.items)
     return visit.show(
         Cases(
             words=WORDS[wanted.measure],
@@ -142,7 +142,9 @@ async def not_merged(visit: Visit) -> Response:
     if goes_on is None and up_to is not None and (only is None or up_to[0] == only):
         goes_on = page_of([{}, {}], 1, lambda _: _place(*up_to)).next_cursor
     if wants_csv(visit):
-        return csv_of("not-merged", ("appended_at", "borrower_id", "event_id", "partition", "offset"), found.items)
+        return csv_of(
+            visit, "not-merged", ("appended_at", "borrower_id", "event_id", "partition", "offset"), found.items
+        )
     return visit.show(NotMerged(tuple(found.items), goes_on, wanted.filters()))
 
 
@@ -172,7 +174,7 @@ async def not_read(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("not-read", ("id", "received_at", "vendor", "channel", "tries"), found.items)
+        return csv_of(visit, "not-read", ("id", "received_at", "vendor", "channel", "tries"), found.items)
     return visit.show(NotRead(tuple(found.items), found.next_cursor))
 
 
@@ -200,5 +202,5 @@ async def answers(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         columns = ("asked_at", "borrower_id", "channel", "loan_id", "model", "proposed", "failure", "why", "latency_ms")
-        return csv_of("model-answers", columns, found.items)
+        return csv_of(visit, "model-answers", columns, found.items)
     return visit.show(Answers(tuple(found.items), found.next_cursor, wanted.filters(), MODEL_MINUTES))

@@ -40,7 +40,7 @@ async def callbacks(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("callbacks", ("borrower_id", "at", "ends_at", "channel", "conversation_id"), found.items)
+        return csv_of(visit, "callbacks", ("borrower_id", "at", "ends_at", "channel", "conversation_id"), found.items)
     return visit.show(Callbacks(tuple(found.items), found.next_cursor, wanted.filters()))
 
 
@@ -67,5 +67,5 @@ async def conversations(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         columns = ("received_at", "borrower_id", "channel", "conversation_id", "revision", "effective_at")
-        return csv_of("conversations", columns, found.items)
+        return csv_of(visit, "conversations", columns, found.items)
     return visit.show(Conversations(tuple(found.items), found.next_cursor, wanted.filters(), tuple(CHANNELS)))

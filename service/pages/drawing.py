@@ -2,7 +2,7 @@
 
 A page is a frozen dataclass: its fields are the names that its template has, no more and no fewer (a test compares them).
 Everything is escaped. Numbers of people are masked here and nowhere else, in texts as well, so that whoever forgets to ask
-for a mask gets one.
+for a mask gets one. What was told in words that are written from right to left is kept apart from what stands around it.
 
 Nothing here reads a store, knows a route or decides what is shown.
 """
@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
 from urllib.parse import quote, urlencode
@@ -21,6 +21,8 @@ from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup, escape
+from phonenumbers import NumberParseException, is_valid_number, parse
 
 TEMPLATES: Final = Path(__file__).parents[2] / "templates"
 ROOM: Final = TEMPLATES / "ops"
@@ -39,8 +41,12 @@ class Frame:
     keeps_privacy: bool
     token: str
     zone: str
+    region: str
+    """In which a number without a country code is read."""
     now: datetime
     here: str
+    is_further: bool
+    """Whether this is a page of a list behind its first."""
     fresh: bool
     """Whether the page may be read anew by itself: what answered a form may not."""
     policy_problem: str
@@ -68,6 +74,8 @@ class Refused(Page):
     detail: str
     fields: tuple[str, ...]
     is_outage: bool
+    without: str
+    """The page without what was asked of it wrongly; empty when that was not it."""
 
 
 def draw(page: Page, frame: Frame | None) -> str:
@@ -83,8 +91,9 @@ def environment() -> Environment:
         loader=FileSystemLoader(ROOM), undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters.update(
-        when=when, day=day, near_day=near_day, clock=clock, money=money, since=since, lasting=lasting, mask=mask, hide=hide,
-        words=words, segment=segment, chosen=chosen, anchor=anchor, query=query, share=share, many=many,
+        when=when, day=day, near_day=near_day, clock=clock, money=money, since=since, lasting=lasting, mask=mask,
+        hide=hidden, told=told, own=own, apart=apart, words=words, medium=medium, sentence=sentence, noun=noun, segment=segment,
+        chosen=chosen, anchor=anchor, query=query, share=share, many=many,
     )  # fmt: skip
     return made
 
@@ -175,13 +184,21 @@ def many(count: int) -> str:
     return f"{count:,}"
 
 
+def noun(count: int, one: str, several: str | None = None) -> str:
+    """What is counted, in the form that goes with the number: 1 conversation, 2 conversations, 0 conversations."""
+    return one if count == 1 else several or f"{one}s"
+
+
 def share(part: int, whole: int) -> str:
     """A part in per cent; of nothing, a dash."""
     return f"{100 * part / whole:.0f} %" if whole else "–"
 
 
 _NUMBER: Final = re.compile(r"(?<![\w.,])\+?\d(?:[\s().-]{0,2}\d){7,14}(?![\w])")
+_RUN: Final = re.compile(r"\+?\d{7,15}")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_AMOUNT: Final = re.compile(r"\d+\.\d\d")
+"""Of money, as the API writes it: 100000.00 has as many digits as a short number."""
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
@@ -198,21 +215,98 @@ def mask(value: str, kind: str = "phone") -> str:
 
 def hide(text: str | None) -> str:
     """A text in which whatever may be somebody's number or address is masked."""
-    if text is None:
-        return ""
+    return "".join(part for part, _ in _parts(text or ""))
 
-    def masked(found: re.Match[str]) -> str:
-        return found[0] if _DATE.match(found[0]) else mask(re.sub(r"[\s().-]", "", found[0]))
 
-    return _ADDRESS.sub(lambda found: mask(found[0], "email"), _NUMBER.sub(masked, text))
+def hide_in_id(name: str | None, region: str) -> str:
+    """An id of the lender's or a vendor's, for a file. What in it can be called there is masked; a customer's number of nine
+    digits, or a time, is nobody's number and tells one customer from another."""
+    return "".join(part for part, _ in _parts(name or "", region))
+
+
+def hidden(text: str | None) -> Markup:
+    """`hide` for a page. Within words written from right to left a masked number would be turned round."""
+    return _drawn(_parts(text or ""))
+
+
+def told(text: str | None) -> Markup:
+    """`hide` for words that stand in a line of ours: they have a direction of their own and do not change the line's."""
+    return _apart(hidden(text), text or "")
+
+
+@pass_context
+def own(context: Context, name: str | None) -> Markup:
+    """`hide_in_id` for a page."""
+    return _apart(_drawn(_parts(name or "", context["frame"].region)), name or "")
+
+
+def apart(text: str | None) -> Markup:
+    """Somebody else's words in which no number of a person can stand, in a line of ours."""
+    return _apart(escape(text or ""), text or "")
+
+
+def _apart(drawn: Markup, text: str) -> Markup:
+    return drawn if text.isascii() else Markup("<bdi>{}</bdi>").format(drawn)
+
+
+def _drawn(parts: list[tuple[str, bool]]) -> Markup:
+    return Markup("").join(
+        Markup('<bdi dir="ltr">{}</bdi>').format(part) if masked else escape(part) for part, masked in parts
+    )
+
+
+def _parts(text: str, region: str | None = None) -> list[tuple[str, bool]]:
+    """A text in order, each part with whether it was masked. With a region: only numbers that can be called from there."""
+    found = sorted(
+        [(number.span(), _number(number[0], region)) for number in _NUMBER.finditer(text)]
+        + [(address.span(), mask(address[0], "email")) for address in _ADDRESS.finditer(text)]
+    )
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for (start, stop), shown in found:
+        if shown is None or start < end:
+            continue
+        parts += [(text[end:start], False), (shown, True)]
+        end = stop
+    return [part for part in (*parts, (text[end:], False)) if part[0]]
+
+
+def _number(digits: str, region: str | None) -> str | None:
+    """A number as it is masked; None for what is none. In an id it may stand between other numbers of the same spelling."""
+    if _DATE.match(digits) or _AMOUNT.fullmatch(digits):
+        return None
+    if region is not None and not any(_can_be_called(one, region) for one in (digits, *_RUN.findall(digits))):
+        return None
+    return mask(re.sub(r"[\s().-]", "", digits))
+
+
+@lru_cache(maxsize=8_192)
+def _can_be_called(digits: str, region: str) -> bool:
+    try:
+        return is_valid_number(parse(digits, region))
+    except NumberParseException:
+        return False
 
 
 # -- words and addresses -----------------------------------------------------------------------------------------------------
 
 
+_NAMES: Final = {"whatsapp": "WhatsApp", "voice": "Voice"}
+
+
 def words(code: str | None) -> str:
     """A code of the contract as people read it: `link_shared` is "link shared"."""
     return "–" if code is None else code.replace("_", " ").replace(".", " ")
+
+
+def medium(code: str) -> str:
+    """A channel's name as people write it; another code as `words` has it."""
+    return _NAMES.get(code) or words(code)
+
+
+def sentence(text: str) -> str:
+    """A sentence of the API's on a page of its own."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
 
 
 def segment(value: str) -> str:

@@ -166,5 +166,5 @@ async def hook(visit: Visit) -> Response:
             {**one, "borrowers": sorted({told["borrower_id"] for told in one["told"] if told["borrower_id"]})}
             for one in found.items
         ]
-        return csv_of("hook", ("received_at", "id", "is_done", "tries", "borrowers"), rows)
+        return csv_of(visit, "hook", ("received_at", "id", "is_done", "tries", "borrowers"), rows)
     return visit.show(OneHook(address, tuple(found.items), found.next_cursor, wanted.show, day.start))

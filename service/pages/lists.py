@@ -79,7 +79,7 @@ async def promises(visit: Visit) -> Response:
     found = await listed(visit, look)
     is_ledgers = wanted.show == "ledger"
     if wants_csv(visit):
-        return csv_of("promises", BROKEN_COLUMNS if is_ledgers else PROMISE_COLUMNS, found.items)
+        return csv_of(visit, "promises", BROKEN_COLUMNS if is_ledgers else PROMISE_COLUMNS, found.items)
 
     def beside(conn: Connection) -> tuple[dict[date, int], records.Page]:
         ahead = board.promises_by_day(conn, tenant, day.date, day.date + timedelta(days=CALENDAR_DAYS - 1))
@@ -178,7 +178,7 @@ async def past_resumes(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         rows = [item | {"refusals": [refusal["rule"] for refusal in item["refusals"]]} for item in found.items]
-        return csv_of("resumes", RESUME_COLUMNS, rows)
+        return csv_of(visit, "resumes", RESUME_COLUMNS, rows)
 
     async def counted() -> tuple[dict[str, Any], int, int]:
         return await visit.parts.database.read_slow(
@@ -240,7 +240,7 @@ async def set_aside(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         columns = ("id", "status", "reason", "detail", "kind", "vendor", "borrower_id", "event_id", "received_at")
-        return csv_of("set-aside", (*columns, "attempts"), found.items)
+        return csv_of(visit, "set-aside", (*columns, "attempts"), found.items)
     return visit.show(SetAside(tuple(found.items), found.next_cursor, wanted.filters()))
 
 
@@ -266,7 +266,7 @@ async def missing_reports(visit: Visit) -> Response:
     found = await listed(visit, look)
     if wants_csv(visit):
         columns = ("borrower_id", "channel", "conversation_id", "started_at", "age_seconds")
-        return csv_of("missing-reports", columns, found.items)
+        return csv_of(visit, "missing-reports", columns, found.items)
     return visit.show(MissingReports(tuple(found.items), found.next_cursor, minutes))
 
 
@@ -293,7 +293,7 @@ async def waiting_chats(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("chats", shown[1:], found.items)
+        return csv_of(visit, "chats", shown[1:], found.items)
     return visit.show(ChatsWaiting(tuple(found.items), found.next_cursor))
 
 
@@ -316,5 +316,5 @@ async def audited(visit: Visit) -> Response:
 
     found = await listed(visit, look)
     if wants_csv(visit):
-        return csv_of("audit", ("at", "who", "action", "borrower_id", "detail"), found.items)
+        return csv_of(visit, "audit", ("at", "who", "action", "borrower_id", "detail"), found.items)
     return visit.show(Audit(tuple(found.items), found.next_cursor, wanted.filters()))

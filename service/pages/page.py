@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from service.errors import InvalidBody, MissingScope, Problem, Unavailable
 from service.pages import session
 from service.pages.drawing import Frame, Page, Refused, draw
+from service.pages.drawing import words as words_of
 from service.pages.session import Person
 from service.web import edge
 from service.web.calls import Parameters, checked
@@ -120,8 +121,10 @@ class Visit:
             keeps_privacy=self.may("privacy"),
             token=session.form_token(self.person, self.parts.secrets),
             zone=policy.time_zone,
+            region=policy.region,
             now=self.parts.clock(),
             here=self.request.url.path,
+            is_further=bool(self.request.query_params.get("cursor")),
             fresh=self.request.method == "GET",
             policy_problem=self.parts.policies.problem_of(self.tenant) or "",
             rooms=ROOMS,
@@ -181,9 +184,10 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def to_the_door(request: Request) -> Response:
-    """Where one signs in, and from there back to where one wanted to be."""
+    """Where one signs in, and from there back to where one wanted to be: of a borrower's form, to the page that has it."""
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    back = f"?next={quote(wanted, safe='')}" if request.method == "GET" and wanted != session.PATH else ""
+    has_page = request.method == "GET" or request.url.path.startswith("/ops/borrowers/")
+    back = f"?next={quote(wanted, safe='')}" if has_page and wanted != session.PATH else ""
     return RedirectResponse(f"{SIGN_IN}{back}", 303, headers={"Cache-Control": "no-store"})
 
 
@@ -192,15 +196,37 @@ def seen_again(path: str) -> Response:
     return RedirectResponse(path, 303, headers={"Cache-Control": "no-store"})
 
 
+TITLES: Final = {
+    "invalid_body": "This cannot be shown or done",
+    "missing_scope": "Your key may not do this",
+    "not_found": "There is no such page",
+    "unavailable": "It cannot be read just now",
+}
+"""Of a refusal, by its code, where the API's own title is no word for whoever reads a page."""
+WRONG: Final = {
+    "unknown_field": "is not asked here",
+    "missing": "is missing",
+    "wrong_type": "cannot be read",
+    "not_in_enum": "is none of the values there are",
+    "not_a_date": "is no date",
+    "naive_timestamp": "is a time without its zone",
+    "bad_id": "can be no id",
+    "too_long": "is too long",
+    "invalid_identifier": "can be no number or address",
+}
+
+
 def refused(problem: Problem, visit: Visit | None) -> Response:
     """A refusal or an outage as a page. An outage never looks like a list without rows."""
     is_ours = problem.status >= 500
+    asked = visit.request if visit is not None and problem.errors and visit.request.method == "GET" else None
     words = Refused(
-        title=problem.title,
+        title=TITLES.get(problem.code, problem.title),
         status=problem.status,
         detail=problem.detail,
-        fields=tuple(f"{error.field}: {error.code.replace('_', ' ')}" for error in problem.errors),
+        fields=tuple(f"{error.field}: {WRONG.get(error.code, words_of(error.code))}" for error in problem.errors),
         is_outage=isinstance(problem, Unavailable) or is_ours,
+        without=asked.url.path if asked is not None and asked.url.query else "",
     )
     frame = visit.frame() if visit is not None else None
     return HTMLResponse(draw(words, frame), problem.status, headers={**problem.headers(), **HEADERS})

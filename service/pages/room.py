@@ -17,6 +17,7 @@ from service.pages import (
     health,
     judging,
     lists,
+    lost,
     overview,
     privacy,
     rollout,
@@ -40,5 +41,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = tuple(
         health,
         judging,
         rollout,
+        lost,  # the last: it takes whatever is left
     )
 )

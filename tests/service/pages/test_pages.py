@@ -56,7 +56,7 @@ async def test_five_deliveries_are_one_conversation(house: Api, enter: Enter) ->
         await house.post("/v1/events", happened)
     async with enter() as browser:
         page = words_of(await browser.get("/ops"))
-        assert "1 conversations, 1 events" in page.replace(" ,", ",")
+        assert "1 conversation, 1 event" in page.replace(" ,", ",")
         assert "8 deliveries, 6 repeats" in page.replace(" ,", ",")
         page = words_of(await browser.get("/ops/deliveries"))
         came = "8 came in: 2 merged, 6 that were here already, 0 in conflict with what was, 0 set aside"

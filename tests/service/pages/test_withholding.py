@@ -149,7 +149,9 @@ async def test_it_is_asked_once_done_once_and_refused_to_who_may_not(staged: Api
         assert "/withhold" not in await browser.get("/ops/borrowers/B-101")
         await browser.get(PATH, 403)
         await browser.get("/ops/borrowers/B-101")
-        assert "Missing scope" in await browser.post("/ops/borrowers/B-101/withhold", 403, token=browser.token())
+        assert "Your key may not do this" in await browser.post(
+            "/ops/borrowers/B-101/withhold", 403, token=browser.token()
+        )
     async with enter() as browser:
         assert "reason: missing" in await browser.send(PATH, 422, sentence="1", reason="")
         assert "sentence: not in enum" in await browser.send(PATH, 422, sentence="9", reason="untrue")
