@@ -2,6 +2,7 @@
 
 The call and the operations room hand out the same document. Entries are as posted and as they may be told now: what has expired
 is not in it, and words that whoever said them took back are not. What a person withheld from agents is in it, since it is kept.
+Of what was somebody else's (`wrong_borrower`) there is a marked line and no word: it is not the data of whoever asks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection
 
 from service import records
+from service.anothers import MARK, is_anothers, wordless
 from service.chats.withdrawn import as_it_stands
 from service.narrative import narrative
 from service.reading import Known
@@ -40,6 +42,11 @@ async def exported(parts: Parts, tenant: str, one: Known) -> dict[str, Any]:
         return records.export(conn, tenant, one.borrower_id)
 
     kept = await parts.database.read_slow(look)
+    anothers = {
+        entry["event_id"]
+        for entry in kept["entries"]
+        if is_anothers(state, entry.pop("through"), entry["effective_at"], parts.keyed_hash)
+    }
     return {
         "borrower_id": one.borrower_id,
         "provisional": one.is_provisional,
@@ -54,8 +61,13 @@ async def exported(parts: Parts, tenant: str, one: Known) -> dict[str, Any]:
         "narrative": narrative(state, state.cycle_of(None), now=now).text,
         "decisions": await parts.decisions.history(tenant, one.borrower_id),
         **kept,
+        "set_aside": [
+            row | {"value": None} | MARK if row["event_id"] in anothers else row for row in kept["set_aside"]
+        ],
         "entries": [
-            entry | {"entry": as_sent(told(body, entry["type"], entry["effective_at"], now, policy))}
+            entry | {"entry": as_sent(wordless(body))} | MARK
+            if entry["event_id"] in anothers
+            else entry | {"entry": as_sent(told(body, entry["type"], entry["effective_at"], now, policy))}
             for entry, body in zip(kept["entries"], as_it_stands(kept["entries"]), strict=True)
         ],
     }

@@ -66,8 +66,8 @@ class Counted:
     """The elements that count, by what they are. Of one id that came with different bytes, the smallest counts."""
 
     __slots__ = (
-        "begun", "breaks", "closings", "commitments", "contact", "facts", "holds", "identifiers", "judged", "loans", "messages",
-        "payments", "prose", "redirects", "reversals", "started", "strangers", "told", "withdrawals",
+        "anothers", "begun", "breaks", "closings", "commitments", "contact", "facts", "holds", "identifiers", "judged", "loans",
+        "messages", "payments", "prose", "redirects", "reversals", "started", "strangers", "told", "withdrawals",
     )  # fmt: skip
 
     def __init__(self, record: Record) -> None:
@@ -101,6 +101,7 @@ class Counted:
         if smallest or wrong or moved:
             _leave_out(by_type, smallest, wrong, moved)
             loans = _named_first(by_type)
+        self.anothers = wrong
         self.begun: list[CycleBegun] = by_type[CycleBegun]
         self.breaks: list[PromiseFailed] = by_type[PromiseFailed]
         self.closings: list[CycleEnded] = by_type[CycleEnded]

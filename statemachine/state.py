@@ -90,6 +90,8 @@ class BorrowerState(Conclusion, frozen=True):
     conversations: tuple[Conversation, ...]
     """In the order in which they ended."""
     started: tuple[StartedConversation, ...]
+    anothers: dict[str, datetime]
+    """Identifiers, as `kind:value`, through which evidence came that was never this borrower's, and up to when (DESIGN 7)."""
     redirected_to: str | None
     moved_until: datetime | None
     """Of a provisional record: its evidence up to here is not told of whoever has it now."""
@@ -169,6 +171,7 @@ def derive(record: Record, now: datetime, policy: Policy) -> BorrowerState:
         callback=callback,
         conversations=told,
         started=started_of(counted.started, conversations) if counted.started else (),
+        anothers=counted.anothers,
         redirected_to=redirected_to,
         moved_until=moved,
         unplaced_payments=tuple(unplaced),

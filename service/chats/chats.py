@@ -25,12 +25,22 @@ from channels.messages import ChatMessage
 from service import naming
 from service.chats import rows
 from service.database import DatabaseUnavailable, Store
-from service.errors import AmbiguousIdentifier
+from service.errors import AmbiguousIdentifier, InvalidBody
 from service.forget import arriving, covered
 from service.intake.envelope import provisional_id
 from service.policy import Policies, Policy
 from service.secrets import Secrets
-from statemachine.entries import ConversationEnded, ConversationMessage, CycleOpened, Event, IdentifierLinked, Named
+from statemachine.elements import WRONG_BORROWER
+from statemachine.entries import (
+    ConversationEnded,
+    ConversationMessage,
+    CycleOpened,
+    Event,
+    Identifier,
+    IdentifierLinked,
+    IdentifierUnlinked,
+    Named,
+)
 
 CLOCK_TOLERANCE: Final = timedelta(minutes=5)
 """What is further ahead counts from its arrival, as everywhere (DESIGN 3)."""
@@ -127,7 +137,10 @@ class Chats:
             linked = await self._database.read(
                 lambda conn: [(from_, to) for from_, to in linked if rows.any_of(conn, tenant, from_)]
             )
-        if not told and not linked:
+        wrong = [
+            event for event, _ in events if isinstance(event, IdentifierUnlinked) and event.reason == WRONG_BORROWER
+        ]
+        if not told and not linked and not wrong:
             return
 
         def add(conn: Connection) -> None:
@@ -135,6 +148,8 @@ class Chats:
                 rows.take(conn, one, now, quiet)
             for from_, to in linked:
                 rows.rehome(conn, tenant, from_, to)
+            for event in wrong:
+                self._give_back(conn, tenant, event, policy)
             self._cover(conn, tenant, [*(one.borrower_id for one in told), *(to for _, to in linked)])
 
         await self._database.write(add)
@@ -164,6 +179,24 @@ class Chats:
             identifier = naming.identified(event.identifier, policy)
             return provisional_id(self._secrets, identifier.kind, identifier.value), event.borrower_id
         return None
+
+    def _give_back(self, conn: Connection, tenant: str, event: IdentifierUnlinked, policy: Policy) -> None:
+        """Chats that came by the number alone were never this borrower's: they are whoever's it is, once that is known."""
+        identifier = naming.identified(event.identifier, policy)
+
+        def is_by_number(named: Mapping[str, Any]) -> bool:
+            if "borrower_id" in named or "identifier" not in named:
+                return False
+            try:
+                return naming.identified(Identifier.model_validate(named["identifier"]), policy) == identifier
+            except InvalidBody:  # one of our own numbers by now
+                return False
+
+        chats = rows.named_of(conn, tenant, event.borrower_id)
+        anothers = [id_ for id_, named in chats if is_by_number(json.loads(named))]
+        if anothers:
+            nobody = provisional_id(self._secrets, identifier.kind, identifier.value)
+            rows.rehome(conn, tenant, event.borrower_id, nobody, anothers)
 
     @staticmethod
     def _called(message: ChatMessage, policy: Policy) -> tuple[Named, naming.Called]:

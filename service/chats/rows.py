@@ -208,14 +208,23 @@ def conversation_at(
     ).scalar()
 
 
-def rehome(conn: Connection, tenant: str, from_: str, to: str) -> None:
-    """The chats of a provisional borrower are that one's, who was linked; none that is known of both already."""
+def named_of(conn: Connection, tenant: str, borrower_id: str) -> list[tuple[int, str]]:
+    """This borrower's chats, each with who it is as its messages name them."""
+    wanted = select(CHAT.c.id, CHAT.c.named).where(CHAT.c.tenant == tenant, CHAT.c.borrower_id == borrower_id)
+    return [(row[0], row[1]) for row in conn.execute(wanted)]
+
+
+def rehome(conn: Connection, tenant: str, from_: str, to: str, ids: Sequence[int] | None = None) -> None:
+    """Chats of one borrower, all of them or these, are another's: of who was linked, or of nobody known when the link was wrong.
+    None that is known of both already."""
+    its = () if ids is None else (CHAT.c.id.in_(ids),)
     theirs = select(CHAT.c.channel, CHAT.c.conversation_id).where(CHAT.c.tenant == tenant, CHAT.c.borrower_id == to)
     conn.execute(
         update(CHAT)
         .where(
             CHAT.c.tenant == tenant,
             CHAT.c.borrower_id == from_,
+            *its,
             tuple_(CHAT.c.channel, CHAT.c.conversation_id).not_in(theirs),
         )
         .values(borrower_id=to)

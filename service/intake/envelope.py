@@ -160,6 +160,21 @@ def stored(type_: str, body: bytes, stamps: bytes) -> Entry:
         raise UnreadableEntry(f"it does not check: {', '.join(fields)}") from None
 
 
+class _Through(msgspec.Struct):
+    through: str | None = None
+
+
+_THROUGH: Final = msgspec.json.Decoder(_Through)
+
+
+def through(stamps: bytes) -> str | None:
+    """The identifier by which a stored entry came (`kind:value`). Raises `UnreadableEntry`."""
+    try:
+        return _THROUGH.decode(stamps).through
+    except msgspec.MsgspecError:
+        raise UnreadableEntry("its stamps are no JSON") from None
+
+
 def document(body: bytes) -> Any:
     """A stored body as it was sent, its numbers exact; for showing it again. Raises `UnreadableEntry`."""
     try:

@@ -48,6 +48,7 @@ from statemachine.entries import (
     CycleOpened,
     Event,
     IdentifierLinked,
+    IdentifierUnlinked,
     Message,
     Summary,
 )
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 MERGE_WAIT_SECONDS = 1.0
 SCOPE_OF = {"A": "events:agent", "L": "events:ledger", "O": "events:ops"}
-OF_CHATS = (ConversationMessage, ConversationEnded, IdentifierLinked, CycleOpened)
+OF_CHATS = (ConversationMessage, ConversationEnded, IdentifierLinked, IdentifierUnlinked, CycleOpened)
 LINKING = ("identifier.linked", "identifier.unlinked", "cycle.opened")
 """After one of these, whom a number or a loan means may have changed."""
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from channels.said import numbers
 from service import audit, records
+from service.anothers import is_anothers, wordless
 from service.narrative import BY_A_PERSON, Withheld, narrative, previous_step, said_in_words
 from service.pages import reading
 from service.pages.drawing import Page, day, hide, money
@@ -143,6 +144,28 @@ def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy
         details=()
         if is_told
         else tuple((name, _detail(name, entry)) for name in SHOWN_FIELDS if entry.get(name) is not None),
+    )
+
+
+def _somebody_elses(told: Mapping[str, Any]) -> Item:
+    """What came through a number that was never this borrower's: that it came, and none of what it says."""
+    entry = wordless(told["entry"])
+    return Item(
+        kind=told["kind"],
+        at=told["at"],
+        event_id=told["event_id"],
+        title="somebody else's: the number was not theirs",
+        channel=entry.get("channel"),
+        conversation_id=entry.get("conversation_id"),
+        revisions=told["revisions"],
+        disposition=None,
+        agent=None,
+        entered_state=None,
+        prose=(),
+        has_words=False,
+        promised=None,
+        turns=(),
+        details=() if told["kind"] == "conversation" else (("type", entry["type"]),),
     )
 
 
@@ -281,7 +304,12 @@ async def _drawn(visit: Visit, who: Seen, *, revealed: bool) -> Borrower:
         held_back=tuple(HeldBack(one, one.event_id.removeprefix(ID_PREFIX)) for one in state.withheld_texts),
         briefing=briefing.text,
         missing=state.started,
-        timeline=tuple(_item(item, hidden, now, policy) for item in told.items),
+        timeline=tuple(
+            _somebody_elses(item)
+            if is_anothers(state, item["through"], item["at"], visit.parts.keyed_hash)
+            else _item(item, hidden, now, policy)
+            for item in told.items
+        ),
         next_cursor=told.next_cursor,
         is_first=wanted.cursor is None,
         audited=tuple(lines.items),

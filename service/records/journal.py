@@ -157,8 +157,9 @@ def _told_of(journal: FromClause, sources: Sequence[tuple[str, datetime | None]]
 def timeline(connection: Connection, tenant: str, borrower_id: str, limit: int, cursor: str | None) -> Page:
     """What was told of one borrower, newest first (API 7): a conversation once, by its highest revision.
 
-    Items: `kind at event_id loan_id cycle_id attempt revisions entry`; loan and cycle as they were posted, `attempt` for
-    the caller to fill in. Raises `BadCursor`.
+    Items: `kind at event_id loan_id cycle_id attempt revisions entry through`; loan and cycle as they were posted, `attempt` for
+    the caller to fill in; `through` the identifier by which it came (`kind:value`), for the caller to take out.
+    Raises `BadCursor`.
     """
     sources = sources_of(connection, tenant, borrower_id)
     of_conversation = _revisions(tenant, sources)
@@ -193,7 +194,7 @@ def timeline(connection: Connection, tenant: str, borrower_id: str, limit: int, 
         where.append(tuple_(JOURNAL.c.effective_at, JOURNAL.c.event_id) < tuple_(instant_in(at), event_id))
     columns = (JOURNAL.c.type, JOURNAL.c.effective_at, JOURNAL.c.event_id, JOURNAL.c.loan_id, JOURNAL.c.cycle_id)
     wanted = (
-        select(*columns, case((is_summary, revisions), else_=1), JOURNAL.c.body)
+        select(*columns, case((is_summary, revisions), else_=1), JOURNAL.c.body, JOURNAL.c.stamps)
         .where(*where)
         .order_by(JOURNAL.c.effective_at.desc(), JOURNAL.c.event_id.desc())
         .limit(limit + 1)
@@ -208,8 +209,9 @@ def timeline(connection: Connection, tenant: str, borrower_id: str, limit: int, 
             "attempt": None,
             "revisions": count,
             "entry": envelope.document(body),
+            "through": envelope.through(stamps),
         }
-        for type_, at, event_id, loan_id, cycle_id, count, body in connection.execute(wanted)
+        for type_, at, event_id, loan_id, cycle_id, count, body, stamps in connection.execute(wanted)
     ]
     return page_of(items, limit, lambda item: (item["at"].isoformat(), item["event_id"]))
 
@@ -226,16 +228,23 @@ def _revisions(tenant: str, sources: Sequence[tuple[str, datetime | None]]) -> A
 
 
 def export(connection: Connection, tenant: str, borrower_id: str) -> dict[str, list[dict[str, Any]]]:
-    """Everything stored of one borrower (API 10): `entries` in the order of their arrival, our own included, `resumes`,
-    `permits`, `repeats`, `set_aside`."""
+    """Everything stored of one borrower (API 10): `entries` in the order of their arrival, our own included, each with
+    `through` as in `timeline`, `resumes`, `permits`, `repeats`, `set_aside`."""
     sources = sources_of(connection, tenant, borrower_id)
     ids = [id_ for id_, _ in sources]
     named = ("event_id", "type", "received_at", "effective_at", "record_version")
-    wanted = select(*(JOURNAL.c[name] for name in named), JOURNAL.c.body).where(
+    wanted = select(*(JOURNAL.c[name] for name in named), JOURNAL.c.body, JOURNAL.c.stamps).where(
         JOURNAL.c.tenant == tenant, _told_of(JOURNAL, sources)
     )
     rows = connection.execute(wanted.order_by(JOURNAL.c.received_at, JOURNAL.c.event_id)).mappings()
-    entries = [{**{name: row[name] for name in named}, "entry": envelope.document(row["body"])} for row in rows]
+    entries = [
+        {
+            **{name: row[name] for name in named},
+            "entry": envelope.document(row["body"]),
+            "through": envelope.through(row["stamps"]),
+        }
+        for row in rows
+    ]
 
     def of_borrower(rows: Any) -> list[dict[str, Any]]:
         table = table_of(rows)

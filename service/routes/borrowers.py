@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from service import naming, records
+from service.anothers import MARK, is_anothers, wordless
 from service.decisions import telling
 from service.errors import (
     AmbiguousIdentifier,
@@ -261,16 +262,19 @@ async def get_timeline(call: Call) -> Response:
         return records.timeline(conn, call.tenant, one.borrower_id, wanted.limit, place)
 
     page = await paged(call, wanted, look, (one.borrower_id, path_id(call)))
-    items = [_item(one, item, now, policy) for item in page.items]
+    items = [_item(call, one, item, now, policy) for item in page.items]
     return answered_as_sent({"items": items, "next_cursor": page.next_cursor})
 
 
-def _item(one: Known, item: dict[str, Any], now: datetime, policy: Policy) -> dict[str, Any]:
-    """An item of the time line as it may be told now, with the cycle and attempt in which it stands."""
+def _item(call: Call, one: Known, item: dict[str, Any], now: datetime, policy: Policy) -> dict[str, Any]:
+    """An item of the time line as it may be told now, with the cycle and attempt in which it stands; what was somebody else's
+    stands in none."""
+    through, told_of = item.pop("through"), item["entry"]
+    if is_anothers(one.state, through, item["at"], call.parts.keyed_hash):
+        return item | {"loan_id": None, "cycle_id": None, "entry": wordless(told_of)} | MARK
     loan_id, cycle_id, attempt = one.state.place(item["loan_id"], item["cycle_id"], item["at"])
-    type_ = "summary" if item["kind"] == "conversation" else item["entry"]["type"]
-    hidden = hidden_by(one.state.withheld_texts)
-    entry = told(item["entry"], type_, item["at"], now, policy, hidden)
+    type_ = "summary" if item["kind"] == "conversation" else told_of["type"]
+    entry = told(told_of, type_, item["at"], now, policy, hidden_by(one.state.withheld_texts))
     return item | {"loan_id": loan_id, "cycle_id": cycle_id, "attempt": attempt, "entry": entry}
 
 

@@ -93,7 +93,8 @@ async def test_a_conversation_stands_on_the_line_once_by_its_highest_revision(se
         ("conversation", "whatsapp:c-1:1", 1),
     ]
     assert (items[0]["at"], items[0]["loan_id"], items[0]["entry"]["summary"]) == (hours(5), "LN-1", "third")
-    assert list(items[0]) == ["kind", "at", "event_id", "loan_id", "cycle_id", "attempt", "revisions", "entry"]
+    names = ["kind", "at", "event_id", "loan_id", "cycle_id", "attempt", "revisions", "entry", "through"]
+    assert list(items[0]) == names
 
 
 async def test_equal_revisions_are_told_by_the_one_that_ended_last(service: Embedded) -> None:
