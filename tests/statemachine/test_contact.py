@@ -16,7 +16,7 @@ from statemachine.merge import merge
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, derive
 from tests.examples import step
-from tests.statemachine.histories import POLICY, empty, hasher
+from tests.statemachine.histories import NOON, POLICY, empty, hasher, stamped
 from tests.statemachine.test_ladder import call, event
 
 
@@ -94,9 +94,22 @@ def test_attempts_count_for_seven_days_on_their_channel() -> None:
     assert contact_of(state, "whatsapp", None, NOON_IN_INDIA, Hours(attempts_in_7_days=2)).allowed
 
 
+def test_an_attempt_is_over_after_seven_days_and_a_call_of_theirs_is_none() -> None:
+    hours, at = Hours(attempts_in_7_days=1, contact_minutes=(0, 24 * 60)), NOON
+    tried = call("c-1", outcome="no_answer", status=None)
+    for days, allowed in ((7 - 1e-6, False), (7, True)):
+        now = at + timedelta(days=days)
+        assert contact_of(state_after(tried, now=now), "voice", None, now, hours).allowed is allowed
+    theirs = stamped(tried.body.model_copy(update={"direction": "inbound"}), at)
+    assert contact_of(state_after(theirs), "voice", None, at + timedelta(days=1), hours).allowed
+
+
 def test_of_several_borrowers_every_reason_counts() -> None:
     fine, stopped = contact_of_nobody("Asia/Kolkata", NOON_IN_INDIA, Hours()), unknown("Asia/Kolkata")
-    assert (strictest([fine, stopped]).allowed, strictest([fine, fine]).allowed) == (False, True)
+    asleep = contact_of_nobody("Asia/Kolkata", NIGHT_IN_INDIA, Hours())
+    assert (strictest([fine, fine]).allowed, strictest([fine, stopped]).allowed) == (True, False)
+    assert strictest([stopped, asleep, stopped]).reasons == ("unknown", "outside_hours")
+    assert strictest([asleep, fine]).next_allowed_at is None, "whose hours, nobody knows"
 
 
 @given(

@@ -295,6 +295,12 @@ def test_a_new_cycle_starts_fresh_and_the_old_keeps_what_it_had() -> None:
     assert (cycle.cycle_id, cycle.rung, cycle.stage, cycle.contact_made) == ("CY-2", "none", "empty", False)
 
 
+def test_a_cycle_that_is_opened_twice_begins_with_the_first_statement_and_has_the_terms_of_the_newest() -> None:
+    corrected = {"cycle_id": "CY-1", "loan_id": "LN-1", "due_date": LATER_DUE, "amount_due": 700, "currency": "INR"}
+    cycle = cycle_after(opened(days=0), event("cycle.opened", days=1, **corrected))
+    assert (cycle.opened_at, cycle.due_date, cycle.amount_due) == (NOON, LATER_DUE, 700)
+
+
 def test_an_opening_that_is_told_late_sorts_everything_right() -> None:
     late = [call("c-1", days=1), opened(days=0)]
     assert terms(cycle_after(*late)) == ("confirmed", 5000, DUE, "open")

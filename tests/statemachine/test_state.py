@@ -10,6 +10,7 @@ import pytest
 from statemachine.elements import CallbackSaid, ClaimSaid, FactSaid
 from statemachine.entries import EVENT_TYPES, Summary
 from statemachine.merge import merge
+from statemachine.record import Limits
 from statemachine.stamps import Entry
 from statemachine.state import BorrowerState, UnknownLoan, derive
 from tests.statemachine.histories import NOON, POLICY, Terms, empty, hasher, stamped
@@ -97,6 +98,19 @@ def test_a_revision_that_says_it_was_the_borrower_takes_the_stranger_back() -> N
     assert PHONE in state_after(verified(), met, corrected).identities
 
 
+def test_a_stranger_of_the_newest_revision_counts_when_what_else_it_told_was_let_go() -> None:
+    """What ends an identity holds of the bounded record as of all evidence (DESIGN 3, law 3)."""
+    first = told("c-1", days=1, outcome="connected", through=PHONE)
+    met = told("c-1", days=1.1, outcome="third_party", revision=2, through=PHONE)
+    tries = [told(f"c-{n}", days=2 + n / 10, outcome="no_answer") for n in (5, 6)]
+    record = empty()
+    for entry in (verified(), first, met, *tries):
+        record = merge(record, entry, hasher, Limits(bucket=2))
+    state = derive(record, NOON + timedelta(days=3), POLICY)
+    assert ("c-1", 1) in {(c.conversation_id, c.revision) for c in state.conversations}
+    assert state.identities == {}
+
+
 def test_what_came_through_somebody_elses_number_is_left_out() -> None:
     promise = stamped(call("c-1").body, NOON, promise=call("c-1").stamps.promise, contact=True, through=PHONE)
     link, unlink = (
@@ -127,6 +141,7 @@ def test_a_hold_stands_until_it_is_lifted_or_ends_by_itself() -> None:
     assert state_after(placed(days=0, until=3.5)).holds
     assert not state_after(placed(days=0, until=3)).holds
     assert state_after(placed(days=0), placed(days=1, until=2)).holds, "the one that does not end still stands"
+    assert state_after(placed(days=1), lifted(days=1)).holds, "at the same time the stop counts"
 
 
 def test_a_hold_of_a_loan_is_lifted_for_that_loan_only() -> None:
@@ -142,6 +157,14 @@ def test_an_opt_in_lifts_its_channel_out_of_all() -> None:
     assert (state.opted_out("voice"), state.opted_out("whatsapp")) == (False, True)
     assert [(o.channel, o.purpose) for o in state.opt_outs] == [("whatsapp", "collections")]
     assert state_after(everywhere, back, event("contact.opted_out", days=2, channel="all")).opted_out("voice")
+
+
+@pytest.mark.parametrize("ids", ["ab", "ba"])
+@pytest.mark.parametrize("stopped", ["all", "voice"])
+def test_of_a_stop_and_an_opt_in_at_the_same_time_the_stop_counts(stopped: str, ids: str) -> None:
+    stop = event("contact.opted_out", days=1, channel=stopped, event_id=ids[0])
+    back = event("contact.opted_in", days=1, channel="voice", event_id=ids[1])
+    assert state_after(stop, back).opted_out("voice")
 
 
 # -- claim, appointment, facts ----------------------------------------------------------------------------------
@@ -161,6 +184,17 @@ def test_an_appointment_is_over_when_it_is_past() -> None:
     asked = told("c-1", days=1, callback=CallbackSaid(at=NOON + timedelta(days=2), said="parso"))
     assert state_after(asked, days=1.9).callback
     assert state_after(asked, days=2).callback is None
+    before = told("c-0", days=0.5, callback=CallbackSaid(at=NOON + timedelta(days=9)))
+    assert state_after(before, asked, days=2).callback is None, "the one asked for last took its place"
+
+
+def test_nobody_else_makes_an_appointment_for_the_borrower() -> None:
+    asked = CallbackSaid(at=NOON + timedelta(days=5), said="parso")
+    assert state_after(told("c-1", days=1, outcome="third_party", callback=asked)).callback is None
+    hers = told("c-0", days=0.5, callback=asked)
+    state = state_after(hers, told("c-1", days=1, outcome="wrong_number", callback=asked))
+    assert state.callback
+    assert state.callback.conversation_id == "c-0"
 
 
 def fact(text: str, kind: str = "goal", source: str = "f") -> FactSaid:
@@ -282,6 +316,21 @@ def test_a_payment_stays_where_a_statement_put_it_when_a_later_one_names_no_loan
     known = event("reminder.sent", days=0, loan_id="LN-1", channel="voice", message_id="m", outcome="sent")
     state = state_after(known, named, unnamed)
     assert (state.cycle_of("LN-2").received, state.unplaced_payments) == (1000, ())
+
+
+def test_at_the_same_time_the_opening_comes_first() -> None:
+    assert state_after(opened(days=1), call("c-1", days=1)).cycle_of("LN-1").rung == "confirmed"
+    assert state_after(opened(days=1), call("c-1", days=0.9)).cycle_of("LN-1").rung == "none"
+
+
+def test_a_loan_that_is_first_named_with_a_payment_takes_it_from_no_other() -> None:
+    def named(loan: str, days: float) -> Entry:
+        return event("reminder.sent", days=days, loan_id=loan, channel="voice", message_id=loan, outcome="sent")
+
+    for days, received in ((0.9, 0), (1, 1000), (1.1, 1000)):
+        state = state_after(named("LN-1", 0), named("LN-2", days), paid(1000, days=1))
+        assert (state.cycle_of("LN-1").received, state.cycle_of("LN-2").received) == (received, 0)
+        assert bool(state.unplaced_payments) is not bool(received)
 
 
 def test_a_loan_that_is_spoken_of_later_takes_no_payment_away() -> None:
