@@ -16,7 +16,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, and_, bindparam, func, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    and_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from channels.chats import SETTLE_SECONDS, is_ended, over_at
 from service.prepared import Prepared
@@ -287,6 +300,11 @@ class Open:
     @property
     def is_behind(self) -> bool:
         return self.changes > self.summarised
+
+
+def known_of(tenant: ColumnElement[str], borrower_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether any chat of a borrower is kept, going on or not: what a statement can ask on its way past him."""
+    return exists().where(CHAT.c.tenant == tenant, CHAT.c.borrower_id == borrower_id)
 
 
 def open_of(conn: Connection, tenant: str, borrower_id: str, quiet_since: datetime) -> list[Open]:

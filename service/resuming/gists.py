@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from sqlalchemy import Connection, and_, bindparam, insert, select
 
+from service.chats.rows import known_of
 from service.policy import Policies
 from service.prepared import OfList, Prepared
 from service.resuming.gist import gist_of
@@ -27,6 +28,8 @@ class Glimpse(msgspec.Struct, frozen=True):
     borrower_id: str
     version: int
     gist: bytes
+    has_chats: bool
+    """Whether any chat of him is kept; without one nobody needs to look for those that are open."""
 
 
 _ITS_GIST: Final = and_(
@@ -34,8 +37,9 @@ _ITS_GIST: Final = and_(
     GIST.c.borrower_id == BORROWER.c.borrower_id,
     GIST.c.version == BORROWER.c.version,
 )
+_HAS_CHATS: Final = known_of(BORROWER.c.tenant, BORROWER.c.borrower_id)
 _GLIMPSE: Final = Prepared(
-    select(BORROWER.c.borrower_id, BORROWER.c.version, GIST.c.gist)
+    select(BORROWER.c.borrower_id, BORROWER.c.version, GIST.c.gist, _HAS_CHATS)
     .join(GIST, _ITS_GIST)
     .where(
         BORROWER.c.tenant == bindparam("of_tenant"),
@@ -44,7 +48,7 @@ _GLIMPSE: Final = Prepared(
     )
 )
 _LINKED: Final = OfList(
-    select(IDENTIFIER.c.borrower_id, BORROWER.c.version, GIST.c.gist)
+    select(IDENTIFIER.c.borrower_id, BORROWER.c.version, GIST.c.gist, _HAS_CHATS)
     .select_from(IDENTIFIER)
     .outerjoin(
         BORROWER,

@@ -70,6 +70,8 @@ class _One(msgspec.Struct, frozen=True):
     borrower_id: str
     version: int
     gist: Gist
+    has_chats: bool = True
+    """False: none of them is known, open or not."""
 
 
 class _Seen(msgspec.Struct):
@@ -117,7 +119,7 @@ async def resume(parts: Parts, tenant: str, asked: Request) -> bytes:
             asking = msgspec.structs.replace(asking, identifier=known_as)
         mode = policy.mode_for(asked.channel, one.borrower_id if one else None)
         contact = _contact(seen, asked.channel, policy, now)  # 3
-        chats = await parts.chats.open_for(tenant, one.borrower_id, asked.channel, now) if one is not None else []
+        chats = await parts.chats.open_for(tenant, one.borrower_id, asked.channel, now) if one and one.has_chats else []
         if len(seen.known) > 1:  # 4
             start = cold(Refusal("ambiguous_identifier", "several borrowers share this identifier"))
         elif one is not None and mode != "disabled":
@@ -253,7 +255,7 @@ def _held(glimpse: Glimpse | None, basis: str, now: datetime, loan_id: str | Non
     gist = gist_from(glimpse.gist) if glimpse is not None else None
     if glimpse is None or gist is None or not gist.holds(basis, now, loan_id):
         return None
-    return _One(glimpse.borrower_id, glimpse.version, gist)
+    return _One(glimpse.borrower_id, glimpse.version, gist, glimpse.has_chats)
 
 
 def _read(
