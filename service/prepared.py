@@ -184,9 +184,11 @@ class OfList:
         """On SQLite: by a statement whose list has the next power of two of places; the last text stands in those left over."""
         size = 1 << (len(texts) - 1).bit_length()
         prepared, places = self._of_size.get(size) or self._prepare_of(size)
-        named = dict(zip(places, texts, strict=False))
-        named.update(dict.fromkeys(places[len(texts) :], texts[-1]))
-        return prepared.rows(connection, **named, **values)
+        named = dict(values)
+        named.update(zip(places, texts, strict=False))
+        if len(texts) < size:
+            named.update(dict.fromkeys(places[len(texts) :], texts[-1]))
+        return prepared.rows(connection, **named)
 
     def _prepare_of(self, size: int) -> tuple[Prepared, tuple[str, ...]]:
         places = tuple(f"text_{place}" for place in range(size))

@@ -232,10 +232,13 @@ def _filled(characters: int) -> BeforeValidator:
 
 
 def one_of(*words: str) -> BeforeValidator:
+    known = frozenset(words)
+
     def check(value: object) -> str:
-        if _text(value) not in words:
+        text = value if type(value) is str else str(_text(value))
+        if text not in known:
             raise PydanticCustomError("not_in_enum", "one of {words}", {"words": ", ".join(words)})
-        return str(value)
+        return text
 
     return BeforeValidator(check)
 
