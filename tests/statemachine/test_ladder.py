@@ -277,6 +277,15 @@ def test_a_payment_that_covers_the_due_pays_the_cycle_and_a_reversal_opens_it_ag
     back = event("payment.reversed", days=2, payment_ref="P-1", reason="bounced")
     cycle = cycle_after(*story, back)
     assert (cycle.status, cycle.received, cycle.payment_confirmed.value) == ("open", 0, False)
+    foreign = event("payment.reversed", days=2, payment_ref="P-1", reason="bounced", amount=5000, currency="USD")
+    assert cycle_after(*story, foreign).status == "paid", "what went back in another currency is not this payment"
+
+
+def test_a_payment_that_settled_and_went_back_settles_nothing() -> None:
+    story = [opened(days=-1), paid(100, days=1, settles=True)]
+    assert cycle_after(*story).status == "paid"
+    back = event("payment.reversed", days=2, payment_ref="P-1", reason="bounced", amount=1)
+    assert cycle_after(*story, back).status == "open"
 
 
 def test_a_closed_cycle_is_opened_again_by_a_reversal_only() -> None:
