@@ -49,21 +49,13 @@ def conclude(
     money = Received(holding.payments, currency)
     fate = fate_of(holding, money, opening, zone)
     force = fate.in_force
-    covered = money.total >= opening.amount_due if opening else covers_a_promise(holding, money, fate)
-    paid = covered or any(p.settles for p in money.payments)
-    status: Status = "open"
-    if lost_up_to is not None and (opening is None or opening.key[0] <= lost_up_to):
-        status = "unknown"
-    elif paid:
-        status = "paid"
-    elif holding.closings and _is_closed(holding):
-        status = "closed"
+    status = _status(holding, money, fate, opening, lost_up_to)
     messages = _of_attempt(holding.messages, fate.broken_at[-1]) if fate.broken_at else holding.messages
     standing = _standing(messages)
     reminded, link = _message_flag(standing, "reminder"), _message_flag(standing, "payment_link")
     settled = status in ("paid", "closed")
     promise = _promise(force, money, opening, now, zone, settled=settled) if force else None
-    counters = [c for c in fate.alive if is_counter(c, force)] if force and len(fate.alive) > 1 else []
+    counters = sorted([c for c in fate.alive if is_counter(c, force)], key=key_of, reverse=True) if force else []
     stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
     overdue_at = None
     if promise and promise.due_date and promise.outcome in ("open", "partly_kept") and not settled:
@@ -81,12 +73,7 @@ def conclude(
         currency=currency,
         stage=stage,
         promise=promise,
-        counter_proposals=tuple(
-            [
-                _promise(c, money, opening, now, zone, settled=settled)
-                for c in sorted(counters, key=key_of, reverse=True)
-            ]
-        ),
+        counter_proposals=tuple([_promise(c, money, opening, now, zone, settled=settled) for c in counters]),
         history=_history(fate, money, opening, now, zone),
         payment_claim=_claim(holding.claims, status, holding.payments, zone) if holding.claims else None,
         reminded=reminded,
@@ -101,6 +88,19 @@ def conclude(
         reports=tuple([report.event_id for reports in messages for report in reports]),
         promise_overdue_at=overdue_at,
     )
+
+
+def _status(
+    holding: Holding, money: Received, fate: Fate, opening: Opening | None, lost_up_to: datetime | None
+) -> Status:
+    """`unknown` where evidence since it was opened was let go (DESIGN 3); paid when a payment settles, or what came in covers
+    the due or, without one, the promise (DESIGN 5)."""
+    if lost_up_to is not None and (opening is None or opening.key[0] <= lost_up_to):
+        return "unknown"
+    covered = money.total >= opening.amount_due if opening else covers_a_promise(holding, money, fate)
+    if covered or any(payment.settles for payment in money.payments):
+        return "paid"
+    return "closed" if holding.closings and _is_closed(holding) else "open"
 
 
 def rung(holding: Holding, opening: Opening | None, *, zone: str, currency: str) -> Rung:

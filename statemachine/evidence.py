@@ -71,30 +71,7 @@ class Counted:
     )  # fmt: skip
 
     def __init__(self, record: Record) -> None:
-        by_type: dict[type, list[Any]] = defaultdict(list)
-        loans: dict[str, datetime] = {}
-        first: dict[str, Element] = {}
-        told_otherwise = False
-        for bucket in record.buckets:
-            if len(bucket.elements) >= SORTED_ONCE_FROM:
-                held = bucket.contents
-                for kind, elements in held.by_type:
-                    by_type[kind] += elements
-                for loan, at in held.loans.items():
-                    if loan not in loans or at < loans[loan]:
-                        loans[loan] = at
-                told_otherwise = told_otherwise or held.is_told_otherwise
-                for id_ in first.keys() & held.first.keys():
-                    told_otherwise = told_otherwise or first[id_].key != held.first[id_].key
-                first |= held.first
-                continue
-            for element in bucket.elements:
-                by_type[type(element)].append(element)
-                known = first.setdefault(element.event_id, element)
-                if known is not element and (known.digest != element.digest or known.at != element.at):
-                    told_otherwise = True
-                if (loan_id := element.loan_id) is not None and element.at < loans.get(loan_id, _NEVER):
-                    loans[loan_id] = element.at
+        by_type, loans, told_otherwise = _by_type(record)
         smallest = _smallest(by_type.values()) if told_otherwise else {}
         wrong = _wrong_until(by_type[IdentifierFact])
         moved = whose(by_type[Redirected]).after if by_type[Redirected] else None
@@ -123,6 +100,35 @@ class Counted:
         self.loans = loans
         if any(bucket.name[0] == WITHDRAWN_WORDS for bucket in record.buckets):
             self.commitments = without_words(self.commitments, by_type[WordsWithdrawn], record)
+
+
+def _by_type(record: Record) -> tuple[dict[type, list[Any]], dict[str, datetime], bool]:
+    """Every element by its class; when each loan was first named; whether one id came with different bytes."""
+    by_type: dict[type, list[Any]] = defaultdict(list)
+    loans: dict[str, datetime] = {}
+    first: dict[str, Element] = {}
+    told_otherwise = False
+    for bucket in record.buckets:
+        if len(bucket.elements) >= SORTED_ONCE_FROM:
+            held = bucket.contents
+            for kind, elements in held.by_type:
+                by_type[kind] += elements
+            for loan, at in held.loans.items():
+                if loan not in loans or at < loans[loan]:
+                    loans[loan] = at
+            told_otherwise = told_otherwise or held.is_told_otherwise
+            for id_ in first.keys() & held.first.keys():
+                told_otherwise = told_otherwise or first[id_].key != held.first[id_].key
+            first |= held.first
+            continue
+        for element in bucket.elements:
+            by_type[type(element)].append(element)
+            known = first.setdefault(element.event_id, element)
+            if known is not element and (known.digest != element.digest or known.at != element.at):
+                told_otherwise = True
+            if (loan_id := element.loan_id) is not None and element.at < loans.get(loan_id, _NEVER):
+                loans[loan_id] = element.at
+    return by_type, loans, told_otherwise
 
 
 def _leave_out(
