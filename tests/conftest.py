@@ -1,13 +1,20 @@
 """What holds for every test, and what a run tells at its end beside passed and failed: the figures that proofs were made over.
 
 No example of a law fails because it took long: how long one takes depends on who else is at work on the machine.
+
+What a unit test writes is written to memory where there is some: each of thousands waits for a disk several times, and none
+of them cuts the power. Tests with real processes, and benchmarks, have the disk.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
@@ -29,6 +36,31 @@ tenth of the run."""
 
 FIGURES = "figures"
 """Under this name a test records what it counted: `record_property(FIGURES, {...})`."""
+
+
+MEMORY: Final = Path("/dev/shm")
+"""A folder in memory on Linux. In a container it may be too small for anything, and then it is not used."""
+MEMORY_NEEDED_BYTES: Final = 512 * 1024 * 1024
+"""Free. A test's folder goes when the test is over; the largest has some ten megabytes."""
+
+
+@pytest.fixture(scope="session")
+def memory() -> Path | None:
+    """Where there is room in memory, if anywhere."""
+    roomy = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_NEEDED_BYTES
+    return MEMORY if roomy else None
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest, memory: Path | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """A folder of the test's own: in memory, or on the disk for what has to do with one."""
+    if memory is None or any(request.node.get_closest_marker(mark) for mark in MARKED.values()):
+        yield tmp_path_factory.mktemp("test")
+    else:
+        with TemporaryDirectory(prefix="borrower-memory-", dir=memory) as folder:
+            yield Path(folder)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
