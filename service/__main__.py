@@ -37,9 +37,23 @@ def main() -> None:
             click.echo(f"settings: {raised}", err=True)
             sys.exit(WRONG_USAGE)
         if isinstance(raised, (OSError, *_loaded(FAILURES))):
-            click.echo(f"failed: {raised}", err=True)
+            click.echo(f"failed: {_sentence(raised)}", err=True)
             sys.exit(FAILED)
         raise
+
+
+def _sentence(raised: Exception) -> str:
+    """What failed; of a database that is not there also why, as the system says it, and where it was looked for."""
+    if not isinstance(raised, _loaded({"service.database": ("DatabaseUnavailable",)})):
+        return str(raised)
+    match raised.__cause__:
+        case TimeoutError():
+            why = ": it did not answer in time"
+        case OSError() as cause:
+            why = f": {cause}"
+        case _:
+            return str(raised)
+    return f"{raised}{why}; BORROWER_MEMORY_DATABASE_URL says where it is"
 
 
 def _loaded(named: dict[str, tuple[str, ...]]) -> tuple[type[Exception], ...]:
@@ -48,6 +62,7 @@ def _loaded(named: dict[str, tuple[str, ...]]) -> tuple[type[Exception], ...]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="borrower-memory")
 def commands() -> None:
     """One memory per borrower, across every channel."""
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -25,7 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from service.settings import Settings
-from service.web.serving import Server
+from service.web.serving import Server, listen
 
 GRACE_SECONDS = 1
 STOP_SECONDS = 8.0
@@ -66,11 +65,11 @@ async def work_until_stopped(
 ) -> None:
     """`name` is the worker's among the checks; `holds`, what `/healthz` tells beside that the process answers.
 
-    With `stop_seconds` None the worker is waited for, however long it takes it to stop. Raises `OSError` when the port is
-    taken, and what the worker raises.
+    With `stop_seconds` None the worker is waited for, however long it takes it to stop. Raises `CannotListen`, and
+    what the worker raises.
     """
     settings = parts.settings
-    listener = socket.create_server((settings.host, settings.metrics_port))
+    listener = listen(settings.host, settings.metrics_port, "BORROWER_MEMORY_METRICS_PORT")
     config = uvicorn.Config(
         _health(name, worker, parts, holds),
         lifespan="off",

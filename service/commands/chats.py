@@ -8,6 +8,7 @@ import click
 import uvloop
 
 from service.commands.configured import configured
+from service.commands.starting import note_unknown
 from service.loglines import log_to_stderr
 from service.policy import Policies
 from service.settings import Settings
@@ -37,5 +38,6 @@ def preview(tenant: str | None, most: int) -> None:
 
 async def _preview(settings: Settings, policies: Policies, tenant: str | None, most: int) -> None:
     async with beside(settings, policies) as parts, sweeper_of(parts) as sweeper:
+        await note_unknown(parts.database, tenant)
         async for shown in sweeper.previews(tenant, most):
             click.echo(json.dumps(shown, ensure_ascii=False))

@@ -18,7 +18,7 @@ from channels.vendors import VENDORS
 from service import strictjson
 from service.clock import utc_now
 from service.commands.configured import configured
-from service.commands.starting import in_database
+from service.commands.starting import in_database, note_unknown
 from service.database import Store
 from service.hooks import registry
 from service.hooks.registry import InvalidHook
@@ -101,7 +101,12 @@ def _no_vendor(channel: str, vendor: str) -> str:
 
 def show(tenant: str | None) -> None:
     """The hooks of a tenant, or all: a JSON line each, without their secrets."""
-    for hook in in_database(lambda database: database.read(lambda conn: registry.listed(conn, tenant))):
+
+    async def read(database: Store) -> list[dict[str, Any]]:
+        await note_unknown(database, tenant)
+        return await database.read(lambda conn: registry.listed(conn, tenant))
+
+    for hook in in_database(read):
         click.echo(strictjson.dump(hook).decode())
 
 

@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from service.clock import utc_now
-from service.commands.starting import in_database
+from service.commands.starting import in_database, note_unknown
 from service.database import Store
-from service.keys import InvalidKey, create, listed, revoke
+from service.keys import InvalidKey, Key, create, listed, revoke
 
 
 def make(tenant: str, scopes: Sequence[str], name: str | None) -> None:
@@ -31,7 +31,12 @@ def make(tenant: str, scopes: Sequence[str], name: str | None) -> None:
 
 def show(tenant: str | None) -> None:
     """The keys of a tenant, or of all of them: each line names its own."""
-    for key in in_database(lambda database: database.read(lambda conn: listed(conn, tenant))):
+
+    async def read(database: Store) -> list[Key]:
+        await note_unknown(database, tenant)
+        return list(await database.read(lambda conn: listed(conn, tenant)))
+
+    for key in in_database(read):
         click.echo(msgspec.json.encode(key.as_listed()))
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from service.clock import utc_now
 from service.commands.configured import configured
-from service.commands.starting import in_database, log_to_stderr
+from service.commands.starting import in_database, log_to_stderr, note_unknown
 from service.database import Store
 from service.keys import listed
 from service.policy import Policies
@@ -120,6 +120,7 @@ def retry_set_aside(tenant: str | None, number: int) -> bool:
 async def _tenant(database: Store, named: str | None) -> str | None:
     """The tenant that is meant: the one that is named, else the only one there is; None in a store of nobody's."""
     if named is not None:
+        await note_unknown(database, named)
         return named
     there = sorted({key.tenant for key in await database.read(listed)})
     if len(there) > 1:

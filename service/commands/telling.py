@@ -68,8 +68,15 @@ def _farewell(url: str, key: str, key_file: Path) -> str:
     json_header = f"{header} -H 'Content-Type: application/json'"
     ended = (utc_now() - timedelta(hours=2)).isoformat(timespec="seconds")
     return f"""
-The service stays up at {url} (its calls: {url}/docs); stop it with Ctrl-C.
-A development key of the tenant '{DEMO_TENANT}', for loopback use only, is in {key_file}.
+The service stays up at {url}; stop it with Ctrl-C.
+
+  {url}/docs   its calls, to read and to try
+  {url}/ops    the operations room, to sign in to with the key below
+
+A development key of the tenant '{DEMO_TENANT}', for loopback use only, is in {key_file}:
+
+  {key}
+
 Try:
 
   curl -s {header} {url}/v1/borrowers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,6 +20,8 @@ from service.wiring import Parts
 GRACE_SECONDS = 5
 """For requests in hand when it is told to stop: longer than the longest answer, within what a supervisor waits (10 s)."""
 KEEP_ALIVE_SECONDS = 75
+BACKLOG = 2048
+"""Connections that may wait to be taken."""
 
 Beside = Callable[[str, Callable[[], None]], Awaitable[None]]
 """Something to run beside the server: given its address and a way to stop it."""
@@ -81,10 +84,29 @@ class Server(uvicorn.Server):
         self.has_started.set()
 
 
+class CannotListen(OSError):
+    """The address cannot be listened at: it is taken, not this machine's, or not ours to take."""
+
+
+def listen(host: str, port: int, setting: str) -> socket.socket:
+    """A socket that listens. Raises `CannotListen`, which says why and with which setting another port is named."""
+    try:
+        return socket.create_server((host, port), backlog=BACKLOG)
+    except OSError as why:
+        # What the system says of a number; a name that is not found has none of its.
+        reason = (
+            os.strerror(why.errno).lower()
+            if why.errno and why.errno > 0
+            else str(why.strerror or why).partition(" (while")[0]
+        )
+        cure = f"{setting} names another port, BORROWER_MEMORY_HOST another address"
+        raise CannotListen(f"cannot listen at {host}:{port}: {reason}; {cure}") from why
+
+
 async def serve(parts: Parts, listening: Callable[[str], None], beside: Beside | None = None) -> None:
-    """Listens, says where, and serves until SIGTERM or SIGINT. Raises `OSError` when the address is taken."""
+    """Listens, says where, and serves until SIGTERM or SIGINT. Raises `CannotListen`."""
     settings = parts.settings
-    listener = socket.create_server((settings.host, settings.port), backlog=2048)
+    listener = listen(settings.host, settings.port, "BORROWER_MEMORY_PORT")
     config = uvicorn.Config(
         application(parts),
         http=Http,

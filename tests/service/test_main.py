@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -178,9 +179,44 @@ def test_the_keys_of_all_tenants_are_listed_or_of_one(run: CommandLine) -> None:
 
     assert sorted(listed()) == ["acme", "zeta"]
     assert listed("--tenant", "zeta") == ["zeta"]
-    assert listed("--tenant", "nobody") == []
     made = json.loads(run("keys", "list", "--tenant", "acme").out)["created_at"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", made)
+
+
+@pytest.mark.parametrize("command", ["keys list", "hooks list", "set-aside list", "summarise --dry-run"])
+def test_a_list_of_nobodys_says_that_there_is_nobody(run: CommandLine, command: str) -> None:
+    """A name that was mistyped would else look like good news."""
+    assert run("keys", "create", "--tenant", "acme", "--scopes", "read").code == DONE
+    for tenant, said in (("acne", "there is no tenant acne"), ("acme", "")):
+        told = run(*command.split(), "--tenant", tenant)
+        assert told.code == DONE
+        assert said in told.err
+        assert bool(told.err) == bool(said)
+        assert bool(told.out) == (command == "keys list" and tenant == "acme")
+
+
+@pytest.mark.parametrize(("command", "setting"), [("serve", "PORT"), ("sweeper", "METRICS_PORT")])
+def test_an_address_that_is_taken_is_1_and_says_which_setting_names_another(
+    run: CommandLine, command: str, setting: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = run(command, **{setting: str(port)})
+    assert told.code == FAILED
+    last = told.err.splitlines()[-1]
+    assert last.startswith(f"failed: cannot listen at 127.0.0.1:{port}: address already in use; ")
+    assert f"BORROWER_MEMORY_{setting} names another port" in last
+
+
+def test_a_database_that_is_not_there_is_1_and_says_why_and_where_it_was_looked_for(run: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    told = run("keys", "list", DATABASE_URL=f"postgresql://u:secret@127.0.0.1:{port}/x", SECRET_KEYS="A" * 43 + "=")
+    assert (told.code, told.out) == (FAILED, "")
+    assert told.err.startswith("failed: the database cannot be reached: ")
+    assert f"'127.0.0.1', {port}" in told.err
+    assert "BORROWER_MEMORY_DATABASE_URL" in told.err
+    assert "secret" not in told.err
 
 
 @pytest.mark.parametrize("words", [("list",), ("retry", "1")], ids=["list", "retry"])
