@@ -9,3 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 PATIENCE_SECONDS: Final = 60
+
+STAND_IN_POLL_SECONDS: Final = 0.02
+"""How often a stand-in's server looks whether it is to end. Python's half a second would be waited for at the end of a test."""

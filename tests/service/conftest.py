@@ -64,6 +64,15 @@ class Databases:
         asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
 
+@pytest.fixture(scope="package", autouse=True)
+def no_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nobody here speaks TLS to the world, and each client would take 30 ms to load all authorities that the machine trusts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("authorities")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def databases() -> Iterator[Databases]:
     loop = asyncio.new_event_loop()

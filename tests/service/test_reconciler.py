@@ -18,6 +18,7 @@ from service.hooks import bodies
 from service.hooks.taking import take
 from service.hooks.worker import parsed
 from service.reconciler import Address, CannotReconcile, Reconciled, reconcile
+from tests.limits import STAND_IN_POLL_SECONDS
 from tests.service.api import Api, api
 from tests.service.embedded import TENANT
 
@@ -62,7 +63,7 @@ class Vendor:
                 """Nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(STAND_IN_POLL_SECONDS,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         return self
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.limits import STAND_IN_POLL_SECONDS
+
 Scripted = str | int | float
 """A content, a status to fail with, or so many seconds of silence."""
 
@@ -59,7 +61,7 @@ class ModelServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(STAND_IN_POLL_SECONDS,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
