@@ -137,6 +137,11 @@ def revoke(connection: Connection, key_id: str, now: datetime) -> Key | None:
     return _key(*row[:-1]) if row is not None else None
 
 
+def tenants(connection: Connection) -> list[str]:
+    """Those that exist: a tenant exists by its first key (API 2)."""
+    return sorted(connection.execute(select(_KEYS.c.tenant).distinct()).scalars())
+
+
 def exists(connection: Connection, tenant: str) -> bool:
     """Whether there is such a tenant: it has, or had, a key."""
     return connection.execute(select(_KEYS.c.key_id).where(_KEYS.c.tenant == tenant).limit(1)).first() is not None

@@ -18,11 +18,10 @@ import structlog
 from sqlalchemy import Connection, select
 
 from channels import CHANNELS
-from service import audit
+from service import audit, keys
 from service.audit import AUDIT
 from service.database import DatabaseUnavailable, Store
 from service.policy import Policies, Policy
-from service.records.standing import tenants
 
 ACTION: Final = "mode switched"
 WHO: Final = "policy"
@@ -63,7 +62,7 @@ async def note(database: Store, policies: Policies, now: datetime) -> int:
     """Writes a line for each channel whose mode is another than was noted last; how many. Raises `DatabaseUnavailable`."""
 
     def compare(conn: Connection) -> list[tuple[str, str, str]]:
-        return [line for tenant in tenants(conn) for line in _changed(tenant, policies, switches(conn, tenant))]
+        return [line for tenant in keys.tenants(conn) for line in _changed(tenant, policies, switches(conn, tenant))]
 
     if not await database.read_slow(compare):
         return 0

@@ -1,6 +1,6 @@
 """The measures of a roll-out for one tenant, as the API and the dashboard show them (DESIGN 16).
 
-What is counted, and how, is `records.rollout`; here is for whom, as of when, and as a table for a spreadsheet.
+What is counted, and how, is `watching.rollout`; here is for whom, as of when, and as a table for a spreadsheet.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from service import modes
-from service.records import rollout
+from service.watching import rollout
 
 if TYPE_CHECKING:
     from service.wiring import Parts
 
 
 async def measures(parts: Parts, tenant: str) -> dict[str, Any]:
-    """`as_of counted_from channels` (`records.rollout`); a channel of which no mode was noted yet is in that of the policy.
+    """`as_of counted_from channels` (`watching.rollout`); a channel of which no mode was noted yet is in that of the policy.
     Raises `DatabaseUnavailable`, `UnreadableEntry`."""
     await parts.resumes.flush()
     now, policy = parts.clock(), parts.policies.for_tenant(tenant)

@@ -13,9 +13,8 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from service.intake.log import Logged, Pending, Position, TableLike
+from service.intake.log import Behind, Logged, Pending, Position, TableLike
 from service.intake.table_log import NAME as TABLE_LOG
-from service.records.standing import Behind
 from service.writer import Outcome, Outcomes, Writer
 from statemachine.stamps import Entry
 
@@ -51,11 +50,11 @@ class Intake(Protocol):
         `records.unmerged` tells."""
 
     async def waiting(self, tenant: str, behind: tuple[int, int], limit: int) -> Waiting:
-        """They, from behind this partition and offset on, beside what `records.waiting` tells. Raises `LogUnavailable`,
+        """They, from behind this partition and offset on, beside what `watching.waiting` tells. Raises `LogUnavailable`,
         `LogChanged`, `DatabaseUnavailable`."""
 
     async def lag(self, now: datetime) -> Mapping[int, Behind] | None:
-        """Of each partition what is not merged yet, of all tenants; None when the tables tell (`records.standing.table_lag`).
+        """Of each partition what is not merged yet, of all tenants; None when the tables tell (`watching.standing.table_lag`).
         Raises `LogUnavailable`, `LogChanged`, `DatabaseUnavailable`."""
 
     def health(self) -> dict[str, str]:

@@ -27,9 +27,8 @@ from service.intake.durable import Waiting
 from service.intake.envelope import KeyedHash, body_hash
 from service.intake.kafka_messages import message_of, name_of
 from service.intake.kafka_topics import Topic
-from service.intake.log import LogBusy, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
+from service.intake.log import Behind, LogBusy, LogChanged, Logged, LogUnavailable, Pending, Position, partition_of
 from service.intake.outbox import Outbox, Sender
-from service.records.standing import Behind
 from service.writer import Outcome
 from statemachine.stamps import Entry, Stamps
 

@@ -43,6 +43,14 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Behind:
+    """Of something that waits: how many, and the age of the oldest in seconds, 0 when nothing waits."""
+
+    count: int = 0
+    oldest_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Pending:
     """What shall be appended. `borrower_id` and `event_id` say in whose order, and are for looking at; the value tells."""
 

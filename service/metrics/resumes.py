@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, select
 from channels import CHANNELS
 from service.metrics import Counter
 from service.metrics.agents import Agents
-from service.records.board import ELSEWHERE
+from service.resuming.crossed import ELSEWHERE
 from service.tables import Resume, table_of
 
 if TYPE_CHECKING:

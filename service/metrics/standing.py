@@ -23,10 +23,10 @@ from sqlalchemy import Connection
 
 from service.database import DatabaseUnavailable, Store
 from service.intake.durable import Intake
-from service.intake.log import LogChanged, LogUnavailable
+from service.intake.log import Behind, LogChanged, LogUnavailable
 from service.policy import Policies
 from service.records import REASONS
-from service.records.standing import Behind, Standing, standing, table_lag
+from service.watching.standing import Standing, standing, table_lag
 
 REST: Final = 20
 REST_LIMIT_SECONDS: Final = 60.0

@@ -14,7 +14,7 @@ from service.pages.overview import today
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfDeliveries, listed
 from service.pages.tables import csv_of, wants_csv
-from service.records import arrivals
+from service.watching import arrivals
 
 router = pages()
 

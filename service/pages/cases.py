@@ -18,10 +18,10 @@ from service.pages.page import Visit, page, pages
 from service.pages.queries import OfAnswers, OfCases, OfPage, OfWaiting, listed
 from service.pages.rollout import WORDS, measured_once, mode_of, periods_of
 from service.pages.tables import csv_of, wants_csv
-from service.records import machinery, rollout_cases, vendor_bodies
-from service.records import waiting as stored_waiting
 from service.records.pages import page_of, place_in
-from service.records.rollout_cases import Span
+from service.watching import machinery, rollout_cases, vendor_bodies
+from service.watching import waiting as stored_waiting
+from service.watching.rollout_cases import Span
 from statemachine.stamps import UnreadableEntry
 
 router = pages()

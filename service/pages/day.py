@@ -15,7 +15,7 @@ from service.pages.overview import today
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfCallbacks, OfConversations, listed
 from service.pages.tables import csv_of, wants_csv
-from service.records import board
+from service.watching import board
 
 router = pages()
 

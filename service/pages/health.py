@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from service.errors import NotFound
 from service.hooks.refused import Refused, refused
-from service.intake.log import LogChanged, LogUnavailable
+from service.intake.log import Behind, LogChanged, LogUnavailable
 from service.pages.cases import MODEL_MINUTES
 from service.pages.drawing import Page
 from service.pages.overview import today
@@ -20,10 +20,10 @@ from service.pages.page import Visit, page, pages
 from service.pages.queries import OfBodies, OfNothing, listed
 from service.pages.tables import csv_of, wants_csv
 from service.records import Page as Found
-from service.records import machinery
-from service.records.machinery import ModelHour, OfHook, Partition
-from service.records.standing import Behind, table_lag
-from service.records.vendor_bodies import bodies_page
+from service.watching import machinery
+from service.watching.machinery import ModelHour, OfHook, Partition
+from service.watching.standing import table_lag
+from service.watching.vendor_bodies import bodies_page
 
 router = pages()
 

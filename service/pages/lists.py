@@ -16,9 +16,9 @@ from service.pages.overview import Bar, today
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfAudit, OfPage, OfPromises, OfResumes, OfSetAside, listed
 from service.pages.tables import csv_of, wants_csv
-from service.records import board
 from service.records.pages import instant_in, page_of, place_in
 from service.resuming import resumes
+from service.watching import board
 
 router = pages()
 

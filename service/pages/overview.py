@@ -16,8 +16,8 @@ from service.chats import rows as chats
 from service.pages.drawing import Page, query
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfNothing
-from service.records import board
 from service.resuming import resumes
+from service.watching import board
 from statemachine.conclusions import STAGES
 
 router = pages()

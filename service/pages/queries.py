@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from service import records
 from service.errors import FieldError, InvalidBody, Unreadable
 from service.pages.page import Visit
-from service.records import rollout_cases, vendor_bodies
 from service.records.aside import REASONS
+from service.watching import rollout_cases, vendor_bodies
 from service.web.calls import Parameters
 from statemachine.conclusions import STAGES
 from statemachine.ladder import RUNGS

@@ -10,9 +10,8 @@ for what took effect before it was theirs (`journal.sources_of`).
     borrower     one record, and whose an identifier or a loan is
     journal      what was merged; the time line; all that is stored of one borrower
     journeys     lists across borrowers
-    operations   counts, repeats, missing reports, what is not merged yet
+    operations   what came in and came again, missing reports, what is not merged yet
     aside        what was kept and not merged
-    board        what the dashboard counts and lists
     beside       what is kept beside a record for lists and look-ups
     saving       records over the version that was read
     pages        cursors

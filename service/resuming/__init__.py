@@ -5,6 +5,7 @@
     gist        what resume tells of a record, concluded beforehand
     gists       gists as they are kept beside their records
     resumes     the answers that were given, kept for ops, and whether their starts were used
+    crossed     which of them went on from another channel
 
 Routes, hooks, MCP and pages come in here; it must not know by which of them it is asked.
 """

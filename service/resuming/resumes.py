@@ -28,7 +28,7 @@ from channels import CHANNELS
 from service.database import DatabaseUnavailable, Store
 from service.metrics.resumes import AT_ONCE, Measures, crossed
 from service.prepared import Prepared
-from service.records.board import CROSSED
+from service.resuming.crossed import CROSSED
 from service.resuming.start import COLD
 from service.tables import Resume, table_of
 from statemachine.floor import Refusal

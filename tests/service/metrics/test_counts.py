@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from service import settings
 from service.database import DatabaseUnavailable
-from service.intake.log import LogUnavailable, Pending
+from service.intake.log import Behind, LogUnavailable, Pending
 from service.live import without_live
 from service.metrics import Counter, Gauge, Histogram
 from service.metrics.standing import GAUGES
@@ -22,7 +22,6 @@ from service.models.guarded import Guarded
 from service.models.measured import Measures
 from service.policy import Policies
 from service.rebuild import rebuild
-from service.records.standing import Behind
 from service.wiring.embedded import embedded
 from statemachine.volatility import Volatility
 from tests.service.api import Api, api

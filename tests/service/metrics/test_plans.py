@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event
 
 from service.intake.table_log import NAME
 from service.metrics.resumes import crossed
-from service.records.standing import standing, table_lag
+from service.watching.standing import standing, table_lag
 from tests.service.embedded import NOON, TENANT, embedded
 
 SMALL = {"api_key", "writer_partition", "intake_head", "outbox"}

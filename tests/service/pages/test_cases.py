@@ -95,8 +95,8 @@ async def test_cases_are_paged_by_key_and_however_little_is_looked_at_none_is_lo
     for n in range(12):
         await talk(house, f"B-{n}", 5, f"call-{n}", outcome="connected" if n % 4 else "busy")
         await house.event("conversation.started", f"C-{n}", 30 + n, channel="voice", conversation_id=f"lost-{n}")
-    monkeypatch.setattr("service.records.rollout_cases.LOOKED_AT", 5)
-    monkeypatch.setattr("service.records.rollout_cases.LOOKS", 2)
+    monkeypatch.setattr("service.watching.rollout_cases.LOOKED_AT", 5)
+    monkeypatch.setattr("service.watching.rollout_cases.LOOKS", 2)
     monkeypatch.setattr("service.pages.queries.ROWS", 4)
     async with enter() as browser:
         found = await told_in(browser, CASES + "connected")

@@ -14,7 +14,7 @@ from service import audit, modes, rollout
 from service.live import ACTION, WHO
 from service.modes import Switch, note
 from service.policy import Policies, Policy
-from service.records.rollout import rollout as counted
+from service.watching.rollout import rollout as counted
 from tests.service.api import Api, Body, api
 from tests.service.conftest import Where
 from tests.service.embedded import TENANT
@@ -172,7 +172,7 @@ async def test_before_any_mode_was_noted_it_is_the_policys_and_nothing_is_divide
 async def test_of_more_than_are_read_it_says_since_when_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.records.rollout.SUMMARIES", 2)
+    monkeypatch.setattr("service.watching.rollout.SUMMARIES", 2)
     async with api(tmp_path) as service:
         for hours in (5, 4, 3):
             service.behind.now = service.now + timedelta(hours=1)

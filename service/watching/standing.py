@@ -13,9 +13,10 @@ from typing import Final
 
 from sqlalchemy import Connection, and_, func, literal_column, select
 
+from service import keys
+from service.intake.log import Behind
 from service.intake.table_log import NAME as TABLE_LOG
 from service.tables import (
-    ApiKey,
     Chat,
     HookBody,
     Intake,
@@ -27,7 +28,6 @@ from service.tables import (
     table_of,
 )
 
-_KEYS: Final = table_of(ApiKey)
 _ASIDE: Final = table_of(SetAside)
 _STARTED: Final = table_of(Started)
 _CHAT: Final = table_of(Chat)
@@ -36,14 +36,6 @@ _INTAKE: Final = table_of(Intake)
 _HEAD: Final = table_of(IntakeHead)
 _FENCE: Final = table_of(WriterPartition)
 _OUTBOX: Final = table_of(Outbox)
-
-
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """Of something that waits: how many, and the age of the oldest in seconds, 0 when nothing waits."""
-
-    count: int = 0
-    oldest_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +57,9 @@ class Standing:
     """How many writers hold one."""
 
 
-def tenants(connection: Connection) -> list[str]:
-    """Those that exist: a tenant exists by its first key (API 2)."""
-    return sorted(connection.execute(select(_KEYS.c.tenant).distinct()).scalars())
-
-
 def standing(connection: Connection, now: datetime, log: str, missing_since: Callable[[str], datetime]) -> Standing:
     """`log`: whose partitions; `missing_since`: of a tenant, when a call must have begun whose report is missing by now."""
-    every = tenants(connection)
+    every = keys.tenants(connection)
     aside: dict[str, int] = {}
     missing, chats = 0, Behind()
     for tenant in every:

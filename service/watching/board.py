@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, li
 
 from service.records.journeys import JOURNEY, journey_item
 from service.records.pages import BadCursor, Page, instant_in, page_of, place_in
+from service.resuming.crossed import CROSSED
 from service.tables import BROKEN, SUMMARY, AskedCallback, Journal, Resume, table_of
 
 JOURNAL = table_of(Journal)
@@ -82,22 +83,6 @@ def conversations_page(
     wanted = select(*order, *shown).where(*where).order_by(*(column.desc() for column in order)).limit(limit + 1)
     items: list[dict[str, Any]] = [dict(row) for row in connection.execute(wanted).mappings()]
     return page_of(items, limit, lambda i: (i["received_at"].isoformat(), i["event_id"]))
-
-
-ELSEWHERE: ColumnElement[bool] = exists(
-    select(literal_column("1")).where(
-        JOURNAL.c.tenant == RESUME.c.tenant,
-        JOURNAL.c.borrower_id == RESUME.c.borrower_id,
-        JOURNAL.c.type == literal_column(f"'{SUMMARY}'"),
-        JOURNAL.c.channel != RESUME.c.channel,
-        JOURNAL.c.effective_at <= RESUME.c.at,
-    )
-)
-"""Of a resume: that something had been said on another channel before."""
-CROSSED: ColumnElement[bool] = and_(
-    RESUME.c.mode == literal_column("'enabled'"), RESUME.c.source != literal_column("'cold_start'"), ELSEWHERE
-)
-"""Of a resume: that it handed that out, which is the point of it all."""
 
 
 def crossed(connection: Connection, tenant: str, start: datetime, end: datetime) -> int:

@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import insert
 
 from service import audit
-from service.records import Page, board, machinery
+from service.records import Page
 from service.resuming import resumes
 from service.tables import Hook, HookBody, HookItem, Outbox, Proposal, SetAside, table_of
+from service.watching import board, machinery
 from tests.service.conftest import Where
 from tests.service.embedded import NOON, TENANT, Embedded, embedded, event, hours, opened, promise, summary
 

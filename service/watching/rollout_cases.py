@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, literal_column, select, tuple_
 
-from service.records import rollout
 from service.records.pages import Page, instant_in, page_of, place_in
-from service.records.rollout import Conversation
 from service.tables import SUMMARY, Borrower, Journal, Resume, Started, table_of
+from service.watching import rollout
+from service.watching.rollout import Conversation
 
 LOOKED_AT: Final = 500
 """Rows in one look, and so many looks in a page."""

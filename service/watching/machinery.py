@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, literal_column, select, tuple_
 
+from service.intake.log import Behind
 from service.records.pages import Page, instant_in, page_of, place_in
-from service.records.standing import Behind
 from service.tables import Hook, HookBody, HookItem, Outbox, Proposal, SetAside, WriterPartition, table_of
 
 _FENCE: Final = table_of(WriterPartition)
