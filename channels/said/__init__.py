@@ -15,7 +15,9 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from channels.said import words
+from channels.said.appointments import is_asked_for
 from channels.said.days import AHEAD, BACK, Days
+from channels.said.deeds import Deeds
 from channels.said.grammar import read_claims, read_days, read_numbers
 from channels.said.line import DayPhrase, Line, Money
 from channels.said.tense import Tense, Verbs
@@ -62,6 +64,8 @@ MOST_CANDIDATES = 16  # a text with more sums or days than this says none in par
 MOST_NARROWED = 64  # so many phrases for days are compared with each other
 
 _NOT_DONE = (Tense.FUTURE, Tense.NONE)
+_TO_BE_CALLED = (*_NOT_DONE, Tense.WORD)
+_OTHERS = (Tense.OCCASION, Tense.WORD)
 _NOT_TO_COME = (Tense.PAST, Tense.NONE)
 
 
@@ -72,14 +76,20 @@ def amount(text: str) -> SaidAmount | None:
 
 
 def promised_amount(text: str) -> SaidAmount | None:
-    """As `amount`, without what the speaker says to have paid: "kal 2000 diya tha, baaki 5 ko dunga" promises no 2000."""
+    """As `amount`, without what the speaker says to have paid: "kal 2000 diya tha, baaki 5 ko dunga" promises no 2000.
+
+    A bare number that may be a day ("25 pakka") promises no sum."""
     line = read_numbers(text)
-    if line is None or not line.money or words.CLAIM_WORDS.isdisjoint(line.texts):
-        return None if line is None else _sum(line.money)
-    verbs = Verbs(line)
-    if not verbs.promise_payment():
-        return _sum(line.money)
-    return _sum([money for money in line.money if not verbs.is_paid(money.first, money.after)])
+    if line is None:
+        return None
+    days = {phrase.first for phrase in (*line.days, *line.denied_days)}
+    sums = [money for money in line.money if money.first not in days]
+    if not sums or words.CLAIM_WORDS.isdisjoint(line.texts):
+        return _sum(sums)
+    deeds = Deeds(line)
+    if not deeds.promise_payment() and not deeds.leaves_a_rest():
+        return _sum(sums)
+    return _sum([money for money in sums if not deeds.is_paid(money.first, money.after)])
 
 
 def paid_amount(text: str) -> SaidAmount | None:
@@ -87,8 +97,8 @@ def paid_amount(text: str) -> SaidAmount | None:
     line = read_numbers(text)
     if line is None or not line.money or words.CLAIM_WORDS.isdisjoint(line.texts):
         return None if line is None else _sum(line.money)
-    verbs = Verbs(line)
-    return _sum([money for money in line.money if verbs.is_paid(money.first, money.after)] or line.money)
+    deeds = Deeds(line)
+    return _sum([money for money in line.money if deeds.is_paid(money.first, money.after)] or line.money)
 
 
 def _sum(said: Sequence[Money]) -> SaidAmount | None:
@@ -123,15 +133,19 @@ def paid_on(text: str, said_at: datetime, zone: str) -> SaidDate | None:
 
 
 def moment(text: str, said_at: datetime, zone: str) -> datetime | None:
-    """The time asked for, in UTC, if both its day and its hour are clear and it lies after `said_at`; else None."""
+    """The time asked for, in UTC, if both its day and its hour are clear and it lies after `said_at`; else None.
+
+    A time that is forbidden or complained of is not asked for: "mat call karo kal 5 pm"."""
     today = _local_day(said_at, zone)
     at = _iso_moment(text, zone)
     line = read_days(text) if at is None else None
+    if line is not None and not is_asked_for(line):
+        return None
     if line is not None and line.delays:
         if len(line.delays) == 1 and not line.clocks and not line.days:
             at = said_at.astimezone(UTC) + _length(line.delays[0])
     elif line is not None and len(set(line.clocks)) == 1:
-        day = _due(line, today, said_at, zone)
+        day = _settled(_found(line, today, AHEAD, _TO_BE_CALLED) + _delayed(line, said_at, zone), earliest=today)
         minutes = line.clocks[0]
         if minutes is not None and day is not None and day.value is not None:
             at = _instant(day.value, minutes, zone)
@@ -141,7 +155,7 @@ def moment(text: str, said_at: datetime, zone: str) -> datetime | None:
 def in_past_tense(text: str) -> bool:
     """Whether `text` claims that something was paid, and promises nothing: "27 ko bhar diya" (DESIGN 4.8)."""
     line = read_claims(text)
-    return line is not None and Verbs(line).claim_payment()
+    return line is not None and Deeds(line).claim_payment()
 
 
 def promises(text: str) -> bool:
@@ -152,7 +166,7 @@ def promises(text: str) -> bool:
     line = read_days(text)
     if line is None or not (line.money or line.days or line.delays or line.end_of_day):
         return False
-    return Verbs(line).promise_payment()
+    return Deeds(line).promise_payment()
 
 
 def numbers(text: str) -> frozenset[Decimal]:
@@ -168,8 +182,8 @@ def dates(text: str, said_at: datetime, zone: str) -> frozenset[date]:
     if line is None:
         return frozenset()
     verbs = Verbs(line) if line.days else None
-    found = _found(line, today, AHEAD, (*_NOT_DONE, Tense.OCCASION), open_ended=True, verbs=verbs)
-    found += _found(line, today, BACK, (*_NOT_TO_COME, Tense.OCCASION), open_ended=True, verbs=verbs)
+    found = _found(line, today, AHEAD, (*_NOT_DONE, *_OTHERS), open_ended=True, verbs=verbs)
+    found += _found(line, today, BACK, (*_NOT_TO_COME, *_OTHERS), open_ended=True, verbs=verbs)
     found += _delayed(line, said_at, zone)
     return frozenset(day for days in found for day in days.days)
 
@@ -211,7 +225,7 @@ def _taken_up(line: Line, today: date) -> list[Days]:
         return []
     verbs = Verbs(line)
     found = _found(line, today, AHEAD, (Tense.OCCASION,), verbs=verbs)
-    return found if found and verbs.takes_up_a_day(line.days[-1].after) else []
+    return found if found and Deeds(line, verbs).takes_up_a_day(line.days[-1].after) else []
 
 
 def _found(

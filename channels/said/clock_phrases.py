@@ -126,8 +126,11 @@ def is_asked_for(line: Line, first: int) -> bool:
 def _take(line: Line, minutes: int | None, first: int, after: int) -> None:
     """Takes a time; "after 6 pm" and "6 baje se pehle" are times, but no clear ones."""
     place = line.skip(after, _BEFORE_A_BOUND, 2)
+    after_a_day = first > 1 and line.texts[first - 2] in words.DAY  # "day after 3pm"
     bound = (
-        line.before(first) in ("after", "before") or line.texts[place] in words.LATER or line.texts[place] in words.AGO
+        (line.before(first) in ("after", "before") and not after_a_day)
+        or line.texts[place] in words.LATER
+        or line.texts[place] in words.AGO
     )
     line.clocks.append(None if bound else minutes)
 

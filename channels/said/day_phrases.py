@@ -24,8 +24,9 @@ from channels.said.days import (
 )
 from channels.said.figures import Number
 from channels.said.line import NOTHING, Line, Money
-from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR
+from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR, SMALLEST_BARE_SUM
 from channels.said.month_phrases import a_day, month_said, week_of_month, year_said
+from channels.said.reading import Kind
 
 LEAST_SUM_A_MONTH = 500
 _BEFORE_A_MONTH = words.KE | words.KO | {"-", "/", ",", "."}
@@ -70,6 +71,8 @@ def slashed_date(line: Line, at: int) -> int | None:
         return line.add_day((Dated(day, month, int(year)),), at, second + 3)
     if not line.touch(at, second) or line.texts[second + 1] in _MAKES_A_CHAIN_A_COUNT:
         return None
+    if 12 < month == day + 1 and (line.texts[second + 1] in words.KO or line.texts[second + 1] in words.UNTIL):
+        return None  # "12/13 ko" is one day or the next
     written: When = DayOfMonth(day, Month(named=month)) if month <= 12 else NoSuchDay()
     if sign == "-":
         return _dashed_date(line, at, written, day, month)
@@ -148,8 +151,9 @@ def _marked_as_day(line: Line, chain: list[int], after: int, *, ordinal: bool) -
         return False
     if before in words.BEFORE_A_DATE or _in_place_of_a_denied_day(line, first):
         return True
-    alone = line.alone == frozenset(chain) or (line.corrects and line.alone.issuperset(chain))
-    return alone and all(line.items[place].text.isdigit() for place in chain)
+    if line.corrects and line.alone.issuperset(chain):
+        return True  # "bees nahi teis"
+    return line.alone == frozenset(chain) and all(line.items[place].text.isdigit() for place in chain)
 
 
 def _in_place_of_a_denied_day(line: Line, first: int) -> bool:
@@ -220,7 +224,7 @@ def relative_day(line: Line, at: int) -> int | None:
 
 def _near_day_is_meant(line: Line, at: int) -> bool:
     """ "tomorrow or the day after", "I will pay day after": two days away, and not the day after something else."""
-    if line.texts[at + 2] not in _BEHIND_A_NEAR_DAY:
+    if line.texts[at + 2] not in _BEHIND_A_NEAR_DAY and not _is_on_the_clock(line, at + 2):
         return False
     place = at - 1 - (line.before(at) == "the")
     while place > 0 and line.texts[place] in _JOINS_NEAR_DAYS:
@@ -232,12 +236,28 @@ def _near_day_is_meant(line: Line, at: int) -> bool:
     return line.before(at) not in _OF_ANOTHER_DAY and not line.days and not line.denied_days
 
 
+def _is_on_the_clock(line: Line, place: int) -> bool:
+    """ "3pm", "10:30", "4 baje"."""
+    if place < len(line.items) and line.items[place].kind is Kind.CLOCK:
+        return True
+    follower = line.texts[place + 1]
+    half = follower in words.BEFORE_NOON or follower in words.AFTER_NOON or follower in words.OCLOCK
+    return line.is_number(place) and half
+
+
 def _today(line: Line, at: int) -> int:
     follower = line.texts[at + 1]
     if words.EITHER_WAY.get(follower) == 1:
         if line.texts[at + 2] in words.INSIDE:
             return line.add_day((Away(0), Away(1)), at, at + 3)  # "aaj kal mein": today or tomorrow
         return at + 2  # "aaj kal": nowadays
+    if line.is_number(at + 1) and line.number(at + 1).day_sized() is not None:
+        dated = line.skip(at + 2, words.DATE_WORDS, 1)
+        if line.texts[dated] in words.IT_IS:
+            line.numbers.update(line.number(at + 1).values)
+            return dated + 1  # "aaj 18 hai" tells the date
+    if follower in words.WEEKDAYS and line.texts[at + 2] in words.IT_IS:
+        return at + 3  # "aaj guruwar hai"
     if (follower in words.SINCE and line.is_number(at + 2)) or line.before(at) == "from":
         return at + 1  # "aaj se 3 din baad", "3 days from today"
     return line.add_day((Away(0),), at, at + 1)
@@ -249,7 +269,7 @@ def duration(line: Line, chain: list[int], numbers: list[Number], after: int) ->
     unit = line.texts[place]
     if unit in words.HOUR or unit in words.MINUTE:
         return delay(line, chain, numbers, place)
-    if not (unit in words.DAY or unit in words.WEEK or unit in words.MONTH):
+    if not (unit in words.DAY or unit in words.WEEK or unit in words.MONTH) or _is_day_after(line, place, numbers):
         return None
     if unit not in words.DAY and any(number.value >= LEAST_SUM_A_MONTH for number in numbers):
         return None  # "5000 mahina" is what is paid every month
@@ -265,6 +285,15 @@ def duration(line: Line, chain: list[int], numbers: list[Number], after: int) ->
             whens += (_away(ahead, line.before(chain[0])),)  # "hafta das din": a week or ten days
         line.add_day(whens, chain[0], place + 1, open_ended=False)
     return place + 1
+
+
+def _is_day_after(line: Line, place: int, numbers: list[Number]) -> bool:
+    """ "3000 day after tomorrow", "3000 day after": the unit begins a phrase of its own."""
+    if line.texts[place] not in words.DAY or line.texts[place + 1] not in _DAY_AFTER_OR_BEFORE:
+        return False
+    follower = line.texts[place + 2]
+    near = follower in words.TOMORROW or follower == "tom" or follower in words.YESTERDAY
+    return near or any(number.value >= SMALLEST_BARE_SUM for number in numbers)
 
 
 def _counted_from_elsewhere(line: Line, first: int) -> bool:
@@ -288,7 +317,7 @@ def length_without_number(line: Line, at: int) -> int | None:
         (article and (before in words.WITHIN or is_asked_for(line, at) or len(line.items) == 2))
         or (follower in words.LATER and before != "the")
         or (article and follower == "from" and line.texts[beyond + 1] in words.FROM_NOW)
-        or (follower in words.LASTING and line.texts[beyond + 1] in words.INSIDE)
+        or (follower in words.LASTING and line.texts[line.skip(beyond + 1, words.KE, 1)] in words.AHEAD)
     )
     ago = article and follower in words.AGO
     if not ahead and not ago:

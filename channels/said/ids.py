@@ -10,11 +10,14 @@ SHORTEST_ID_DIGITS = 10
 SHORTEST_DIGITS_AFTER_PLUS = 6
 LONGEST_DAY_DIGITS = 2
 DIGITS_OF_A_SECTION = 3  # "420 ka case"
+DIGITS_OF_A_CARD = 4
+SHORTEST_CODE_DIGITS, LONGEST_CODE_DIGITS = 4, 8
 
 
 def ids(items: list[Item], texts: list[str]) -> frozenset[int]:
     """The places of such numbers among `items`; `texts` are their words and marks, padded at the end."""
     named: set[int] = set()
+    codes_are_told = not words.CODES_TOLD.isdisjoint(texts)
     at = 0
     while at < len(items):
         if items[at].number is None:
@@ -24,7 +27,13 @@ def ids(items: list[Item], texts: list[str]) -> frozenset[int]:
         if not _is_money(items, texts, at, run[-1]):
             if _is_a_phone(items, texts, run):
                 named.update(run)
-            elif _digits(items[at]) >= SHORTEST_ID_DIGITS or _has_a_name(items, texts, at):
+            elif at and texts[at - 1] in words.CODES_TOLD:
+                named.update(run)  # "otp 991 122"
+            elif (
+                (codes_are_told and _is_a_code(items, at))
+                or _digits(items[at]) >= SHORTEST_ID_DIGITS
+                or _has_a_name(items, texts, at)
+            ):
                 named.add(at)
         at = run[-1] + 1
     return frozenset(named)
@@ -36,6 +45,10 @@ def place_of_currency_before(texts: list[str], at: int) -> int | None:
     if place > 0 and texts[place] in (".", ":", "-") and texts[place - 1] in words.CURRENCIES:
         place -= 1
     return place if place >= 0 and texts[place] in words.CURRENCIES else None
+
+
+def _is_a_code(items: list[Item], at: int) -> bool:
+    return SHORTEST_CODE_DIGITS <= _digits(items[at]) <= LONGEST_CODE_DIGITS and not items[at].text.endswith("00")
 
 
 def _is_money(items: list[Item], texts: list[str], first: int, last: int) -> bool:
@@ -87,7 +100,9 @@ def _has_a_name(items: list[Item], texts: list[str], at: int) -> bool:
     number = items[at].number
     if number is None or number.scale is not None or number.ordinal:
         return False
-    return _glued_to_letters(items, texts, at) or _follows_a_name(texts, at) or _precedes_a_name(items, texts, at)
+    return (
+        _glued_to_letters(items, texts, at) or _follows_a_name(items, texts, at) or _precedes_a_name(items, texts, at)
+    )
 
 
 def _glued_to_letters(items: list[Item], texts: list[str], at: int) -> bool:
@@ -104,9 +119,18 @@ def _glued_to_letters(items: list[Item], texts: list[str], at: int) -> bool:
     return not (dashed and (texts[place] in words.WEEKDAYS or texts[place] in words.PLAIN_DAYS))
 
 
-def _follows_a_name(texts: list[str], at: int) -> bool:
-    """ "account 1234", "OTP is 1234", "loan no. 1234", "card ending 1234", "#1234"."""
+def _follows_a_name(items: list[Item], texts: list[str], at: int) -> bool:
+    """ "account 1234", "OTP is 1234", "loan no. 1234", "card ending 1234", "card ka last 7788", "#1234"."""
     place, linked = at - 1, False
+    if place >= 0 and texts[place] == "last" and _digits(items[at]) >= DIGITS_OF_A_CARD:
+        return not items[at].text.endswith("00")  # "my last 5000"
+    if (
+        place > 0
+        and texts[place - 1] == "last"
+        and _digits(items[place]) == 1
+        and _digits(items[at]) >= DIGITS_OF_A_CARD
+    ):
+        return True  # "last 4 4455"
     while place >= 0 and at - place <= 3 and texts[place] in words.BETWEEN_NAME_AND_NUMBER:
         if texts[place] in words.NAME_ANY_NUMBER:
             return True
@@ -121,6 +145,8 @@ def _precedes_a_name(items: list[Item], texts: list[str], at: int) -> bool:
     """ "482913 is the OTP", "100 number pe call", "138 ka case"."""
     if _digits(items[at]) == DIGITS_OF_A_SECTION and texts[at + 1] in words.KE and texts[at + 2] in words.CASES:
         return True
+    if texts[at + 1] in words.ON_IT and texts[at + 2] in words.LIVES_OR_CALLS:
+        return True  # "400053 me rehta hu", "1930 pe complaint"
     place = at + 1
     while place <= at + 3 and texts[place] in words.BEFORE_SUCH_A_NAME:
         place += 1

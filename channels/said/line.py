@@ -139,15 +139,17 @@ class Line:
         return frozenset(place for place, item in enumerate(self.items) if item.number is not None)
 
     def _takes_one_number_for_another(self) -> bool:
-        """ "20 nahi 23", "nahi, 20 nahi balki 23", "not 20 but 23"."""
+        """ "20 nahi 23", "nahi, 20 nahi balki 23", "not 20 but 23", "20 mushkil hai 23 kar lo"."""
         numbers = [place for place, item in enumerate(self.items) if item.number is not None]
         if len(numbers) < 2 or any(self.number(place).day_sized() is None for place in numbers):
             return False
         first, second = numbers[:2]
         between = self.texts[first + 1 : second]
-        if not between or any(text not in words.NOT and text not in words.CORRECTS for text in between):
+        if not between or any(text not in _BETWEEN_TWO_OF_A_CORRECTION for text in between):
             return False
-        return between[0] in words.NOT or self.before(first) == "not"
+        if words.NOT.isdisjoint(between) and words.HARD.isdisjoint(between):
+            return self.before(first) == "not"
+        return between[0] not in words.CORRECTS
 
     def is_only_a_length(self) -> bool:
         """ "sirf 2 din", "2 more days please": how long, and nothing else."""
@@ -170,17 +172,22 @@ class Line:
         return after
 
     def denies_ahead(self, first: int) -> bool:
-        """ "not 5000", "not on the 25th"."""
+        """ "not 5000", "not on the 25th", "neither the 18th nor the 20th", "na 18 ko na 20 ko"."""
         before = first - 1
         while before > max(0, first - 3) and self.texts[before] in _IN_FRONT_OF_A_DAY:
             before -= 1
-        return before >= 0 and self.texts[before] == "not"
+        if before < 0:
+            return False
+        word = self.texts[before]
+        return word in _DENIES_AHEAD or (word in words.NA and before == first - 1 and self.texts.count(word) > 1)
 
     def denied_at(self, place: int) -> bool:
         """Whether a negation at `place` denies what it follows: not in "nahi to" and "5000, not more", nor in "5000 not 6000"."""
         follower = self.texts[place + 1]
         if self.texts[place] == "no" and (follower == NOTHING or follower in words.SENTENCE_ENDS - {"?"}):
             return True  # "the 25th no"; but "20th, no, 23rd" corrects, and "the 25th, no?" asks for a yes
+        if self.texts[place] == "," and follower in words.NOT and self.texts[place + 2] in words.NOT:
+            return True  # "25 ko, nahi nahi 26 ko"
         if self.texts[place] not in words.NOT:
             return False
         if follower in words.OTHERWISE or follower in words.MORE_OR_LESS:
@@ -214,9 +221,11 @@ _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
 _IN_A_BARE_ANSWER = (
     {NUMBER} | words.FILLERS | words.CURRENCIES.keys() | words.UNITS_OF_TIME | words.BETWEEN | (_JOINTS - {","})
 )
-_IN_A_CORRECTION = _IN_A_BARE_ANSWER | words.NOT | words.CORRECTS
+_BETWEEN_TWO_OF_A_CORRECTION = words.NOT | words.CORRECTS | words.HARD | words.NOT_TO_BE_HAD | words.IT_IS
+_IN_A_CORRECTION = _IN_A_BARE_ANSWER | _BETWEEN_TWO_OF_A_CORRECTION | words.TAKE_IT
 _BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | words.SE
 _IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until", "the"})
+_DENIES_AHEAD = frozenset({"not", "neither", "nor"})
 _ONWARDS = frozenset({"onwards", "onward"})
 _DAY_NAMES = words.PLAIN_DAYS | words.WEEKDAYS.keys() | words.MONTHS.keys()
 _BEFORE_AN_OPEN_END = frozenset({"after", "since"})

@@ -16,6 +16,7 @@ from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money, rough_range
 SMALLEST_BARE_SUM = 100  # a smaller number is money only beside a word that goes with money
 WIDEST_RANGE = 20  # "25 to 5000" is no range
 FIRST_YEAR, LAST_YEAR = 1900, 2199
+OUR_CENTURY, LAST_YEAR_TOLD = 2000, 2040
 ROUND_SUM = 50  # "2025 mein" is a year, "2000 mein ho jayega" a sum
 
 
@@ -76,7 +77,9 @@ def sum_of_money(line: Line, at: int) -> int:
     read = _Sum(number.values, at + 1, marked=number.scale is not None or number.grouped)
     _take_scale_of_the_denied(line, at, number, read)
     _take_marks(line, at, read)
-    _take_alternatives(line, at, number, read)
+    if not (line.texts[read.after] == "," and line.denies_ahead(at)):  # "not five, six thousand"
+        _take_alternatives(line, at, number, read)
+    _take_scale_of_what_is_denied_behind(line, number, read)
     _take_paise(line, read)
     denied = line.denied_at(read.after) or line.before(at) == "not"
     if not _is_shared(line, at, read.after) and (read.marked or _is_money_unmarked(line, at, read)):
@@ -101,6 +104,9 @@ def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
     if read.values[0] % ROUND_SUM:
         in_a_year = in_a_year or before == "of" or before in words.MONTHS
         in_a_year = in_a_year or after in words.SE or (after in words.INSIDE and after not in ("andar", "under"))
+    if after in words.KE and read.values[0] % ROUND_SUM:
+        owed = line.texts[read.after + 1] in words.PAYING_NOUN and line.texts[read.after + 1] != "loan"
+        in_a_year = in_a_year or (OUR_CENTURY < read.values[0] <= LAST_YEAR_TOLD and not owed)  # "2022 ka rule"
     return not (in_a_year and FIRST_YEAR <= read.values[0] <= LAST_YEAR)
 
 
@@ -130,6 +136,17 @@ def _take_scale_of_the_denied(line: Line, at: int, number: Number, read: _Sum) -
     denied = line.denied_money[-1]
     lent = line.number(denied.first).lent
     if denied.after == place and line.texts[place] in words.NOT and lent is not None:
+        read.values, read.marked = (plain(number.value * lent),), True
+        line.numbers.update(read.values)
+
+
+def _take_scale_of_what_is_denied_behind(line: Line, number: Number, read: _Sum) -> None:
+    """ "thirty not thirteen thousand"; but "paanch nahi chhe hazaar" is six thousand."""
+    place = read.after + 1
+    if line.texts[read.after] != "not" or number.day_sized() is None or read.marked or not line.is_number(place):
+        return
+    lent = line.number(place).lent
+    if lent is not None:
         read.values, read.marked = (plain(number.value * lent),), True
         line.numbers.update(read.values)
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from channels.said import words
 from channels.said.days import Dated, DayOfMonth, Month, MonthEnd, NoSuchDay, PartOfMonth, When
 from channels.said.line import Line
-from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR, ROUND_SUM
+from channels.said.money_phrases import FIRST_YEAR, LAST_YEAR, OUR_CENTURY, ROUND_SUM
 from channels.said.week_phrases import PERIODS_AWAY, which
 
 WEEKS_OF_MONTH = {1: (1, 7), 2: (8, 14), 3: (15, 21), 4: (22, 28)}
 LAST_WEEK_OF_MONTH = (-7, 31)
 START_OF_MONTH = (1, 7)
 WHOLE_MONTH = (1, 31)
-OUR_CENTURY = 2000
 
 _GLUE = words.KE | words.INSIDE
 _AFTER_A_MONTH = _GLUE | {"-", ",", "'"}

@@ -19,7 +19,7 @@ FARTHEST_DOUBT_ITEMS = 8
 
 
 _DENYING = words.NOT | words.CANNOT | words.HARD
-_MAY_DENY = _DENYING | words.DOUBTING | words.MUCH | words.WHERE | {"no", "too"}
+_MAY_DENY = _DENYING | words.NA | words.DOUBTING | words.MUCH | words.WHERE | {"no", "too", "forget"}
 _AFTER_SOMETHING = words.AFTER_THAT | {"after"}
 
 
@@ -60,7 +60,7 @@ class _Sentence:
 
     def denies(self, phrase: DayPhrase | Money) -> bool:
         first, after = phrase.first, phrase.after
-        if self._doubted(first):
+        if self._doubted(first) or self._never_said(after):
             return True
         behind = self._behind(after)
         if behind is not _Verdict.OPEN:
@@ -77,6 +77,8 @@ class _Sentence:
             others = others or place in self._phrases
             if self._is_too_much(place) and not others:
                 return _Verdict.DENIED
+            if word in words.NA and follower in words.GOES_WITH_ANY_DEED:
+                return _Verdict.DENIED  # "18 ko na ho payega"
             if denies(word):
                 if follower in words.OTHERWISE or self._limits(place) or (word == "not" and place + 1 in self._phrases):
                     return _Verdict.MEANT
@@ -86,6 +88,17 @@ class _Sentence:
             if _is_verb(word):
                 return _Verdict.DENIED if self._denied_at(place) else _Verdict.MEANT
         return _Verdict.OPEN
+
+    def _never_said(self, after: int) -> bool:
+        """ "25 ko dunga aisa maine nahi bola"."""
+        for place in range(after, min(self._length, after + FARTHEST_DENIAL_ITEMS)):
+            word, follower = self._texts[place : place + 2]
+            if word in words.CLAUSE_ENDS:
+                return False
+            if word in words.NOT and follower in words.SAYING:
+                between = self._texts[after:place]
+                return not words.BY_ME.isdisjoint(between) or not words.SUCH.isdisjoint(between)
+        return False
 
     def _is_too_much(self, place: int) -> bool:
         """ "the 25th is too early", "5000 bahut zyada hai", "5000 kahan se laun"; not "5000 se zyada hai"."""
@@ -97,8 +110,9 @@ class _Sentence:
         return word in words.WHERE and follower in words.SE
 
     def _denied_at(self, verb: int) -> bool:
-        """ "dunga nahi", "hoga ya nahi"; but "dunga nahi to", and "dunga nahi bhulunga" denies the verb to come."""
-        place = verb + 1 + (self._texts[verb + 1] in words.OR)
+        """ "dunga nahi", "hoga ya nahi", "hoga ki nahi"; but "dunga nahi to", and "dunga nahi bhulunga" denies what follows."""
+        place = verb + 1
+        place += self._texts[place] in words.OR or self._texts[place] in words.THAT_IS_ASKED
         if self._texts[place] not in words.NOT:
             return False
         follower = self._texts[place + 1]
@@ -126,10 +140,12 @@ class _Sentence:
             if denies(word):
                 if self._limits(place) or self._rules_out_what_stands_before(place):
                     return _Verdict.MEANT  # "not later than the 5th", "5000 not possible 4000 ok"
+                if word in words.HARD and self._texts[place + 1] != "to" and self._phrase_before(place):
+                    return _Verdict.MEANT  # "20 mushkil hai 23 kar lo"
                 return _Verdict.MEANT if others and not verb and word in words.NOT else _Verdict.DENIED
             if self._is_offer(place):
                 return _Verdict.MEANT
-            verb = verb or _is_verb(word) or word in words.PAY
+            verb = verb or _is_verb(word) or word in words.PAY or word in words.INFINITIVES
         return _Verdict.OPEN
 
     def _phrase_before(self, place: int) -> bool:
@@ -154,22 +170,29 @@ class _Sentence:
     def _is_offer(self, place: int) -> bool:
         word = self._texts[place]
         if is_future(word):
-            return words.NOT_IN_HINDI.isdisjoint(self._texts[max(0, place - NEGATION_REACH_ITEMS) : place])
-        return word in words.WILL or word in words.CAN or word.endswith("'ll")
+            before = self._texts[max(0, place - NEGATION_REACH_ITEMS) : place]
+            denials = [nearest for nearest, text in enumerate(before) if text in words.NOT_IN_HINDI]
+            return not denials or not words.CORRECTS.isdisjoint(before[denials[-1] :])  # "bhara nahi par bharunga"
+        offered = word in words.WILL or word in words.CAN or word.endswith("'ll")
+        return offered and not (place and denies(self._texts[place - 1]))  # "not going to pay"
 
     def _doubted(self, first: int) -> bool:
         """ "I don't think I can pay on the 25th", "pata nahi 25 ko hoga", "no way I can pay on the 25th"."""
         offered = False
         for place in range(first - 1, max(-1, first - 1 - FARTHEST_DOUBT_ITEMS), -1):
             word, follower = self._texts[place : place + 2]
+            before = self._texts[place - 1] if place else NOTHING
             if word in words.CLAUSE_ENDS or word in words.CORRECTS:
                 return False
             if word in words.DOUBTING or (word == "no" and follower in words.NO_PROSPECT):
                 return True
+            if word == "forget" and not denies(before):
+                return True
             if word == "no" and follower in words.NO_MEANS and not offered:
                 return True
             offered = offered or self._is_offer(place)
-            before = self._texts[place - 1] if place else NOTHING
+            if word in words.SAYING and denies(before):
+                return True  # "maine nahi kaha ki 5000 dunga", "I never said 5000"
             if word in words.KNOWING and (denies(before) or denies(self._texts[place + 1])):
                 return True
         return False

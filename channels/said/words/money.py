@@ -68,12 +68,16 @@ TOLD_SUMS = spellings(
 )
 BORROWED = spellings("loan loans karz[a|] karj[a|] udha(a)r लोन कर्ज कर्ज़ उधार")
 OF_A_CHARGE = spellings("late bounce penal monthly extra लेट बाउंस")
-EARNS = spellings("earn earns earning kamata kamati kamate कमाता कमाती")
+EARNS = spellings("earn earns earning expecting expect kamata kamati kamate कमाता कमाती")
 IT_IS = spellings("is was hai h hain tha thi है हैं था थी")
 IT_IS_BEHIND = IT_IS | spellings(
     "the kyun kyu kyon why galat wrong hata hatao hatado maaf lag laga lagi lagaya lagayi lagata aati "
     "aata milti milta hoti क्यों गलत हटा माफ लगा लगाया आती मिलती"
 )
+# What was spent, and what is to be let off: "50000 lag gaye", "2000 kam karo".
+SPENT = spellings("kharch kharcha kharche spent lage खर्च खर्चा लगे")
+CAME_TO_BE_SPENT = spellings("lag लग")
+LET_OFF = spellings("kam maaf maf discount waive waived waiver chhod chod off कम माफ छोड़ डिस्काउंट")
 WITHOUT = spellings("without bina bagair minus बिना बगैर")
 
 # What may be counted without being money.
@@ -95,7 +99,7 @@ NOUNS_COUNTED_IN_ORDER = spellings("party floor hand class pass standard phase h
 # The number after these names something: an account, a flat, a section of law.
 NAMED_BY_NUMBER = spellings(
     "account acct acc ac a/c lan otp pin pincode cibil score dpd ipc crpc digit digits ank dhara "
-    "code cif utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector "
+    "code cif utr rrn ref reference txn aadhaar aadhar adhar id ids number num flat sector wing tower train "
     "room section house plot vehicle invoice ticket docket order khata खाता नंबर पिन ओटीपी"
 )
 # ... and after these, if "no", "number" or the like stands between.
@@ -105,7 +109,12 @@ NAMED_BY_LINKED_NUMBER = spellings(
 )
 # "482913 is the OTP", "100 number", "45 dpd": the number before them is named by these.
 NAMES_WHAT_STANDS_BEFORE = spellings("otp pin pincode dpd number num ओटीपी पिन नंबर")
-BEFORE_SUCH_A_NAME = spellings("is hai mera meri my ye yeh the ka था है मेरा मेरी")
+BEFORE_SUCH_A_NAME = spellings("is hai mera meri my ye yeh the ka aaya aayi mila था है मेरा मेरी आया")
+# "otp bataun 991122?": a bare number in such a text is the code.
+CODES_TOLD = spellings("otp code pincode ओटीपी")
+# "400053 me rehta hu", "1930 pe complaint": where somebody lives, and what is called.
+ON_IT = spellings("in me mein m pe par on में पे पर")
+LIVES_OR_CALLS = spellings("rehta rehti rehte live lives call complaint baat phone message msg रहता रहती रहते कॉल फोन")
 CASES = spellings("case notice section dhara kalam केस धारा")
 NAME_ANY_NUMBER = spellings("# number num id नंबर")
 LINK_NAME_AND_NUMBER = spellings("no number num id ending # नंबर")

@@ -48,7 +48,7 @@ _WHOLE_WORDS = table_of(
     (14, "chauda(h) cho(u)dah chowda(h) fourteen चौदह चौदा फोर्टीन"),
     (15, "pa[n|nn]dra(h) pandh(a)ra(h) pandara(h) pundra(h) pandera(h) fifteen पंद्रह पंद्रा पंदरह फिफ्टीन"),
     (16, "so(o)la(h) solha sixteen सोलह सोला सिक्सटीन"),
-    (17, "sat(t)(a)ra(h) seventeen सत्रह सत्तरह सतरह सत्रा सेवेंटीन सेवनटीन"),
+    (17, "sat(t)[|a|aa]ra(h) seventeen सत्रह सत्तरह सतरह सत्रा सेवेंटीन सेवनटीन"),
     (18, "at(t)ha(a)ra(h) aatha(a)ra(h) eighteen अट्ठारह अठारह अठारा एटीन"),
     (19, "un(n)i[s|sh] un(n)ees nineteen उन्नीस उनीस नाइनटीन"),
     (20, "bees bis बीस"),
@@ -60,7 +60,7 @@ _WHOLE_WORDS = table_of(
     (26, "[chh|ch]a[b|bb]is [chh|ch]a[b|bb]ees छब्बीस"),
     (27, "sat(t)a(a)[|y]is sat(t)a(y)ees सत्ताईस सत्ताइस सताईस"),
     (28, "a(t)tha(a)[|y]is a(t)tha(y)ees at(t)a(a)is अट्ठाईस अट्ठाइस अठाईस अठाइस"),
-    (29, "un(a)(t)tis un(a)(t)tees उनतीस उन्तीस उन्नतीस"),
+    (29, "un(n)(a)(t)tis un(n)(a)(t)tees उनतीस उन्तीस उन्नतीस"),
     (30, "tees tis तीस"),
     (31, "[i|e]k(a)(t)tis [i|e]k(a)(t)tees इकतीस इक्तीस इकत्तीस"),
     (32, "ba(t)tis ba(t)tees बत्तीस बतीस"),
@@ -82,7 +82,7 @@ _WHOLE_WORDS = table_of(
     (48, "a[d|r](h)(a)ta(a)lis a[d|r](h)(a)ta(a)lees अड़तालीस अड़तालिस अड़्तालिस"),
     (49, "un(a)cha(a)s उनचास उन्चास"),
     (50, "pa[ch|chch|cch]a(a)s(s) पचास"),
-    (51, "ik(k)(i)ya(a)[v|w]an ik(k)a[v|w]an इक्यावन इकावन"),
+    (51, "ik(k)(i)ya(a)[v|w]an ekya(a)[v|w]an ik(k)a[v|w]an इक्यावन इकावन"),
     (52, "ba(a)[v|w]an बावन"),
     (53, "tir(e)pan tirapan tre(p)pan तिरेपन तिरपन तिर्पन त्रेपन"),
     (54, "ch[au|ou|o][v|w]an चौवन चौअन"),
@@ -167,9 +167,9 @@ AFTER_HINDI_KE = spellings(
 NOT_AN_EXACT_NUMBER = spellings("few some many several couple kuch kuchh kai kayi kitne kitna कुछ कई कितने")
 
 QUARTERS: dict[str, Decimal] = table_of(
-    (Decimal("0.25"), "sava(a) sawa(a) सवा"),
+    (Decimal("0.25"), "sav(v)a(a) saw(w)a(a) सवा"),
     (Decimal("0.5"), "sa(a)dhe sa(a)de sa(a)rhe साढ़े साड़े"),
-    (Decimal("-0.25"), "paun[e|a|] pon[e|a] pawne पौने पौना"),
+    (Decimal("-0.25"), "p[au|o|aw]n[e|ey|ay|a|i|] पौने पौना"),
 )
 ONE_AND_TWO_AND_A_HALF: dict[str, Decimal] = table_of(
     (Decimal("1.5"), "dedh dedhh dered derh ded डेढ़ डेड़"),

@@ -12,11 +12,18 @@ OR = spellings("or ya yaa या ऑर अथवा athwa")
 AFTER_OR = spellings("phir fir maybe even then फिर")
 TO = spellings("to se - ~ till से टू")
 AND = spellings("and & aur और एंड n")
-CORRECTS = spellings("but balki bulki lekin par magar , बल्कि लेकिन पर मगर")  # "20 nahi balki 23"
+CORRECTS = spellings(
+    "but balki bulki lekin par magar sorry matlab yaani , बल्कि लेकिन पर मगर मतलब यानी सॉरी"
+)  # "20 nahi balki 23"
+# "20 mushkil hai 23 kar lo": what is asked of the other side when another number is offered.
+TAKE_IT = spellings(
+    "kar kr karo karlo kardo lo le lelo do rakho rakh likho likh lijiye take make it कर करो लो ले रखो लिखो"
+)
 BETWEEN = spellings("between bich beech beach बीच")
 NOT = spellings("not nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
 OTHERWISE = spellings("to toh tau तो")
 KE = spellings("ke ki ka k kay के की का of the 's")
+THAT_IS_ASKED = spellings("ki कि")  # "hoga ki nahi"
 KI = spellings("ki की")
 KO = spellings("ko co को")
 UNTIL = spellings("tak tk takk tq तक")

@@ -20,13 +20,15 @@ GAVE_AFTER_STEM = spellings(
 PAYING_STEM = spellings(
     "kat de kar kr bhar bhej jama chuka ho pay payment payments transfer deposit clear settle emi kist kisht installment "
     "amount paisa paise rupaye rupees upi gpay phonepe paytm neft imps rtgs online bhugtan dues "
-    "दे कर भर भेज जमा चुका हो पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर पे"
+    "यूपीआई पेटीएम फोनपे दे कर भर भेज जमा चुका हो पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर पे"
 )
 PAYING_NOUN = spellings(
     "pay payment payments transfer transferred deposit emi kist kisht installment amount paisa paise rupaye rupees rs upi "
-    "gpay phonepe paytm neft imps jama bhugtan dues already money loan "
+    "gpay phonepe paytm neft imps jama bhugtan dues already money loan यूपीआई पेटीएम फोनपे "
     "पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर जमा रुपये"
 )
+# Beside "ho gaya" these are no deed: "100 rupaye litre ho gaya", "loan bada ho gaya".
+ONLY_A_SUM = spellings("amount rupaye rupees rs money loan रुपये")
 # "kar diya" and "ho gaya" are said of anything; "de di" and "bhar di" of money.
 GOES_WITH_ANY_DEED = spellings("kar kr ho de bhar bhej कर हो दे भर भेज")
 GIVES = spellings("de bhar bhej दे भर भेज")
@@ -45,6 +47,9 @@ COME_TO_BE = spellings("ho हो")
 LATE = spellings("late due delay लेट")
 CUT = spellings("kat कट")
 ASKING = spellings("kya kyon kyu kyun kab क्या क्यों कब")
+WHY = spellings("why")
+EXCEPT = spellings("except chhod chod chhodkar alawa siwa")
+STOPPING = spellings("stop band bandh बंद")
 ASKING_FIRST = spellings("has have did do does is are was were why what when how")
 DOES = spellings("is was has have had been get it already")
 IS_IT_NOT = spellings("na right correct ok ना न")
@@ -52,9 +57,9 @@ PAST = (
     GAVE
     | GAVE_AFTER_STEM
     | spellings(
-        "tha thi paya payi paye bola boli bole kaha bataya batayi aaya aayi aaye aya ayi mila mili mile "
+        "tha thi paya payi paye bola boli bole kaha bataya batayi likha likhi aaya aayi aaye aya ayi mila mili mile "
         "was were did didn't didnt had told said called "
-        "came received got went took bought borrowed lost missed promised asked spoke "
+        "bulaya bulaye came received got went took bought borrowed lost missed promised asked spoke "
         "informed started closed happened bounced deducted debited "
         "था थी थे बोला बोली कहा बताया आया आयी आई मिला मिली गये"
     )
@@ -92,10 +97,16 @@ CAN = spellings("can could")
 # A promise beside one of these is a hope, a question or somebody else's.
 PUT_OFF = spellings(
     "if agar agr yadi jab unless maybe may might perhaps probably possibly hopefully shayad sayad try trying koshish kosis "
-    "kaise kahan kaha kahaan kya kyon kyu kyun why what when how should he she they "
-    "bhai brother husband wife papa father mother uncle "
+    "kaise kahan kaha kahaan kab kisne kaun who kya kyon kyu kyun why what when how should he she they "
+    "brother husband wife papa father mother uncle usne unhone unhonne उसने उन्होंने "
     "अगर यदि जब शायद कोशिश क्या क्यों"
 )
+NE = spellings("ne ने")
+OF_AN_EMPLOYER = spellings("company boss malik maalik bank office sarkar seth कंपनी मालिक बैंक")
+DONE_BY_YOU = spellings("you aapne apne tumne आपने तुमने")
+BROTHER = spellings("bhai bhaiya भाई भैया")
+MINE = spellings("mera mere meri my bada bade chota chote मेरा मेरे मेरी")
+BESIDE_A_PERSON = spellings("ko ne se ka ke ki will dega hi को ने से का के की देगा")
 # What denies beside "not" and "nahi", and every word that ends in "n't".
 CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never nothing without")
 HARD = spellings("hard mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
@@ -108,6 +119,8 @@ NOT_TO_BE_HAD = spellings("possible ok okay fine doable feasible good enough")
 MYSELF = spellings("i we")
 ONLY = spellings("only sirf just bas सिर्फ बस")
 # "I don't think", "pata nahi": a day after one of these and a negation is doubted.
+# "maine nahi kaha ki 5000 dunga": what nobody said is no sum and no day.
+SAYING = spellings("kaha kah keh bola boli bol bataya said say saying told promised बोला बोल कहा कह")
 KNOWING = spellings("think sure believe know lagta lagti pata yakeen guarantee promise confirm लगता लगती पता")
 DOUBTING = spellings("doubt doubtful unlikely")
 NO_PROSPECT = spellings("way chance chances hope possibility")  # "there is no way I can pay on the 25th"
@@ -126,6 +139,7 @@ PAY = spellings("pay give send transfer deposit clear settle make do arrange com
 AFTER_HABITUAL = spellings("hu hun hoon hai hain ho हूं हुं हैं है")
 PAPERS = spellings("receipt reciept screenshot photo slip proof message msg link रसीद फोटो स्क्रीनशॉट")
 IF = spellings("if agar अगर unless jab when जब")
+INFINITIVES = spellings("dene dena karne karna bharne bharna bhejne bhejna देने देना करने करना भरने भरना")
 NEVER = spellings("never without na havent hasnt didnt hvnt un बिना")
 
 INCOME = spellings(
@@ -135,18 +149,22 @@ INCOME = spellings(
 ARRIVES = spellings(
     "aati aata aate ati aayegi aayega aaye aane ane aaegi aaega aegi aega ayegi ayega aayengi "
     "milti milta milegi milega milenge milne mile aayenge aaenge aenge "
-    "come comes coming credited credit receive receives get gets arrives "
+    "come comes coming credited credit receive receives get gets arrives expecting expect "
     "मिलेंगे आएंगे आयेंगे आती आता आते आयेगी आएगी आयेगा आएगा आने आए मिलती मिलता मिलेगी मिलेगा मिलने"
 )
 ARRIVING_STEM = spellings("mil aa मिल आ")
 # "mujhe 25 ko milega" is money that comes to the speaker; "aapko milega" is money from them.
 TO_ME = spellings("mujhe mujhko mereko hume hamko मुझे मुझको हमें")
-RECEIVE = spellings("receive receives get gets getting receiving")
+RECEIVE = spellings("receive receives get gets getting receiving expecting expect")
+EXPECTS = spellings("expecting expect")
 IT = spellings("it this that done back")
 # Money that comes, where the text is not about who gets it: "25 ko paise aayenge", "money comes on the 25th".
 ARRIVING_MONEY = spellings("money funds cash paise paisa पैसे पैसा")
 COMES = spellings("aayenge aaenge aenge aayega aaega aega aayegi aaegi come comes coming आएंगे आयेंगे आएगा आयेगा")
 COMING_STEM = spellings("aa आ")
+OF_THE_OTHER_SIDE = ("aoge", "oge", "ogi", "ogey", "ोगे", "ओगे")
+MAY_BE = spellings("sakta sakti sakte सकता सकती सकते")
+UNREAL_MODALS = spellings("should would could must ought")
 OF_MYSELF = ("unga", "ungi", "oonga", "oongi", "ुंगा", "ूंगा", "ूंगी")
 ANOTHER = spellings("another other d[u|oo]sr[i|a|e] दूसरे दूसरी दूसरा")
 OWED = spellings("loan emi kist kisht installment instalment bank लोन ईएमआई किस्त")
@@ -154,21 +172,78 @@ OWED = spellings("loan emi kist kisht installment instalment bank लोन ई�
 OCCASIONS = spellings(
     "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result "
     "joining hearing away court rent kiraya school tuition due hospital station gaon gao village bahar out admit "
-    "admitted leave chutti holiday travel travelling tour busy किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन "
-    "जन्मदिन अस्पताल गांव बाहर छुट्टी"
+    "admitted leave chutti holiday travel travelling tour busy meeting fees fee band closed appointment puja pooja flight "
+    "class duty shift party nach ecs mandate autodebit "
+    "किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल गांव बाहर छुट्टी मीटिंग फीस बंद पूजा ड्यूटी"
 )
-SOMEBODY_GIVES = spellings("dega degi bhejega bhejegi dalega dalegi देगा देगी भेजेगा भेजेगी")
+SOMEBODY_GIVES = spellings("dega degi bhejega bhejegi dalega dalegi karega karegi करेगा करेगी देगा देगी भेजेगा भेजेगी")
 NOW = spellings("now ab अब")
 AT_TIMES = spellings("kabhi kabhie sometimes bhi कभी भी")
+# What only is or goes on, beside an occasion: "bank band rahega", "fees jayegi".
+ONLY_IS = spellings(
+    "hoga hogi honge rahega rahegi rahenge jayega jayegi jayenge lagega lagegi होगा होगी रहेगा रहेगी जाएगा जाएगी"
+)
+ARRIVES_IN_ENGLISH = spellings("come arrive reach")
 HAPPENS = spellings(
-    "kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te कटती कटता कटते होती होता होते जाती जाता जाते"
+    "aani aana kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te "
+    "आनी आना कटती कटता कटते होती होता होते जाती जाता जाते"
 )
 ENGLISH_VERBS = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
     "didn't didnt "
     "had told said called came received got went took bought borrowed lost missed promised asked spoke informed started "
     "closed happened bounced deducted debited remaining rest baaki baki will shall going gonna would can could promise plan "
-    "planning intend trying come comes coming credited credit receive receives get gets arrives"
+    "planning intend trying come comes coming credited credit receive receives get gets arrives expecting expect"
+)
+
+# A day on which only a word is given: "25 ko batata hu", "kal phone karunga", "I will let you know on the 25th".
+TELLS = spellings(
+    "batata batati batate bolta bolti sochta sochti sochte dekhta dekhti dekhte puchta puchti samajhta "
+    "बताता बताती बताते बोलता बोलती सोचता सोचती सोचते देखता देखती देखते पूछता"
+)
+WILL_TELL = re.compile(
+    r"(?:bata|bat|bol|soch|dekh|puch|pooch)(?:d|de)?(?:u|o|oo|au|aau)?(?:n?g[ai]|enge)$|(?:बता|बोल|सोच|देख|पूछ)[\u0941\u0942\u0909\u090a\u0947\u090f]\u0902?ग[ाीे]$"
+)
+TELLING_STEM = spellings(
+    "bata bol soch dekh puch pooch call phone fon baat message msg whatsapp confirm check inform intimate update contact "
+    "visit join discuss request recharge ring reply jawab answer email mail sign exam interview test form document documents "
+    "docs papers receipt reciept screenshot photo slip proof statement details address chhutti chutti complaint complain case "
+    "fir report shift apply register update kaam बता बोल सोच देख पूछ कॉल फोन बात मैसेज कन्फर्म चेक"
+)
+LIGHT_VERBS = spellings("kar kr de bhar bhej le कर दे भर भेज ले")
+TELL = spellings(
+    "let call tell inform confirm check see think update ask talk speak ring message text discuss contact know email mail reply "
+    "sign visit join apply complain"
+)
+IS_PAID = spellings("paying sending transferring giving clearing depositing making settling doing remitting")
+# "kal 5 baje gaadi chala raha hounga", "main gaon me rahunga".
+BE_MYSELF = spellings("hounga houngi hunga hungi hoonga hoongi rahunga rahungi rahoonga होऊंगा हूंगा रहूंगा रहूंगी")
+TAKEN = spellings("le ले")
+WILL_TAKE = re.compile(r"l(?:u|oo|o)n?g[ai]$|lenge$|ल[\u0942\u0947]\u0902ग[ाीे]$")
+SAID_IN_ENGLISH = spellings("said told says")
+SAID = SAID_IN_ENGLISH | spellings("bola boli bole kaha bataya batayi बोला बोली बोले कहा बताया")
+BY_SOMEBODY = spellings("ne aapne apne tumne usne unhone unhonne kisine ने आपने तुमने उसने उन्होंने किसीने")
+ASKS = SAID | spellings(
+    "maang mang maangte mangte maango bol keh kah asking ask asked want demand demanding wanted मांग बोल कह"
+)
+SUCH = spellings("aisa esa yeh ye ऐसा यह ये")
+REPORTERS = spellings(
+    "you your aap aapne aapke tum tumne tumhare agent agents boss manager malik maalik company bank office executive colleague "
+    "recovery care team sir madam sahab आप आपने आपके तुम तुमने एजेंट मैनेजर मालिक कंपनी बैंक"
+)
+BY_ME = spellings("main mai mein maine humne hum mene मैं मैंने हमने हम")
+OF_A_DEADLINE = spellings("last due final a[a|]kh[i|]ri aakh[i|]ri आखिरी आखरी अंतिम लास्ट ड्यू")
+NA = spellings("na ना न")
+ALSO = spellings("bhi भी")
+WHETHER = spellings(
+    "ho hoga hogi hua hui aaye aaya aayi aayegi aayega mile mila mili milega milegi de diya kare kiya hone "
+    "हो होगा होगी हुआ हुई आए आये आया आई आयी मिले मिला मिली दे करे"
+)
+IN_THAT_CASE = spellings("to toh tau तो")
+IF_IT_DID = spellings(
+    "aaya aayi aaye aa(y)e aata aati mila mili mile milta milti hua hui hue hota hoti gaya gayi gaye gya gyi diya diye di kiya "
+    "ki rahi raha rahe laga lagi sake saka saki saku jaye jaaye jayega jayegi ho paya payi bacha bache bachi chala chali "
+    "आया आयी आई आए मिला मिली मिले हुआ हुई गया गयी गई गए सके सका जाए जाये"
 )
 
 CLAIM_WORDS = GAVE | GAVE_AFTER_STEM | DID_IT | {"did"}
