@@ -20,6 +20,8 @@ from service.wiring import Parts
 GRACE_SECONDS = 5
 """For requests in hand when it is told to stop: longer than the longest answer, within what a supervisor waits (10 s)."""
 KEEP_ALIVE_SECONDS = 75
+HELD_LIMIT_BYTES = 64 << 10
+"""Of one connection, until the turn ends."""
 BACKLOG = 2048
 """Connections that may wait to be taken."""
 
@@ -28,33 +30,37 @@ Beside = Callable[[str, Callable[[], None]], Awaitable[None]]
 
 
 class OneWrite:
-    """A connection that writes what comes in one turn of the loop together, as its second part comes, or as the turn ends.
+    """A connection that writes what is said in one turn of the loop as that turn ends.
 
-    The server hands out the head of an answer and its body one after the other. Each by itself is a system call that wakes
-    the client up, the first for nothing.
+    A write is a system call that wakes the client up. The server hands out the head of an answer and its body one after the
+    other: the first alone would wake it for nothing. And of the answers of one turn those to the same client, written one
+    behind the other, find it awake.
     """
+
+    __slots__ = ("_held", "_held_bytes", "_loop", "_transport", "is_closing")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
-        self._held: bytes | None = None
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self.is_closing = transport.is_closing  # asked at every answer
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        held = self._held
-        if held is None:
-            self._held = data
+        if not self._held:
             self._loop.call_soon(self._let_go)
-        else:
-            self._held = None
-            self._transport.write(held + data)
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes > HELD_LIMIT_BYTES:  # the transport has to know of it, to slow down whoever speaks
+            self._let_go()
 
     def _let_go(self) -> None:
-        held, self._held = self._held, None
-        if held is not None and not self._transport.is_closing():
-            self._transport.write(held)
+        held, self._held, self._held_bytes = self._held, [], 0
+        if held and not self._transport.is_closing():
+            self._transport.write(held[0] if len(held) == 1 else b"".join(held))
 
     def close(self) -> None:
         self._let_go()

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from service.web.serving import OneWrite
+from service.web.serving import HELD_LIMIT_BYTES, OneWrite
 
 
 class Wire:
@@ -30,9 +30,19 @@ async def test_a_head_and_its_body_are_written_together() -> None:
     connection.write(b"head ")
     assert wire.written == []
     connection.write(b"body")
-    assert wire.written == [b"head body"]
     await asyncio.sleep(0)
     assert wire.written == [b"head body"]
+
+
+async def test_what_is_more_than_may_be_held_is_written_at_once_and_in_order() -> None:
+    wire: Any = Wire()
+    connection = OneWrite(wire)
+    connection.write(b"head ")
+    connection.write(b"x" * HELD_LIMIT_BYTES)
+    assert wire.written == [b"head " + b"x" * HELD_LIMIT_BYTES]
+    connection.write(b"rest")
+    await asyncio.sleep(0)
+    assert wire.written[1:] == [b"rest"]
 
 
 async def test_a_head_whose_body_comes_later_does_not_wait_for_it() -> None:
@@ -44,7 +54,7 @@ async def test_a_head_whose_body_comes_later_does_not_wait_for_it() -> None:
     for part in (b"1", b"2", b"3"):
         connection.write(part)
     await asyncio.sleep(0)
-    assert wire.written == [b"head ", b"12", b"3"]
+    assert wire.written == [b"head ", b"123"]
 
 
 async def test_what_was_said_before_it_is_closed_is_written_and_nothing_to_a_client_that_left() -> None:
