@@ -22,7 +22,7 @@ from tests.service.embedded import TENANT
 from tests.service.pages.conftest import Browser, Enter
 from tests.service.pages.test_numbers import rows
 from tests.service.pages.test_pages import words_of
-from tests.service.test_rollout import under
+from tests.service.watching.test_rollout import under
 
 BODY = table_of(HookBody)
 

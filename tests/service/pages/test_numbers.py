@@ -18,7 +18,7 @@ from tests.service.embedded import TENANT
 from tests.service.hooks.posting import Posting
 from tests.service.pages.conftest import Browser, Enter
 from tests.service.pages.test_signing import PLACES
-from tests.service.test_rollout import under
+from tests.service.watching.test_rollout import under
 
 VOID = {"meta", "link", "br", "input", "img", "rect", "hr"}
 NO_COUNTS = {
