@@ -30,7 +30,7 @@ EVENT_AMOUNT_DIGITS = 18
 YEAR_OF_FILLERS = 2000
 """Stamps before this year are fillers of telephony systems, not times (DESIGN 3)."""
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?[0-5]\d)?", re.ASCII)
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 _LEAP_SECOND = re.compile(r":60(?=[.Z+-]|$)")

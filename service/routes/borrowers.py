@@ -90,7 +90,7 @@ class _InPath(Parameters):
 
 def path_id(call: Call) -> str:
     """The borrower of the path; raises `InvalidBody` for what can be no id."""
-    return checked(_InPath, {"borrower_id": call.request.path_params["borrower_id"]}).borrower_id
+    return checked(_InPath, {"borrower_id": call.in_path("borrower_id")}).borrower_id
 
 
 async def known(call: Call, wanted: OfLoan | OfNothing | OfPage) -> tuple[Known, Policy]:

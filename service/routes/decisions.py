@@ -84,7 +84,7 @@ async def take_decision(call: Call) -> Response:
 )  # fmt: skip
 async def check_decision(call: Call) -> Response:
     """May this decision still be acted upon?"""
-    decision_id = checked(_InPath, {"decision_id": call.request.path_params["decision_id"]}).decision_id
+    decision_id = checked(_InPath, {"decision_id": call.in_path("decision_id")}).decision_id
     body = await call.body(DecisionCheck)
     return answered(await call.parts.decisions.check(call.tenant, who(call), decision_id, body))
 

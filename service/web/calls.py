@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import unquote_to_bytes
 
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.routing import APIRoute
@@ -23,8 +24,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import strictjson
 from service.errors import FieldError, InvalidBody, MissingScope, Unauthenticated
+from service.strictjson import REPLACEMENT
 from service.web import edge
-from service.web.invalid import invalid_body, refuse_broken_ids
+from service.web.invalid import ID_NAMES, invalid_body, refuse_broken_ids
 from statemachine.wire import Frozen
 
 if TYPE_CHECKING:
@@ -76,10 +78,29 @@ class Call:
         """The query parameters as this model of texts: checked like a body, and one that is named twice is wrong."""
         given: dict[str, Any] = {}
         for name, value in self.request.query_params.multi_items():
-            if name in given:
-                raise InvalidBody([FieldError(name, "wrong_type")])
+            if name in given or self._is_broken(value, "query_string"):
+                raise InvalidBody(
+                    [FieldError(name, "bad_id" if name in ID_NAMES and name not in given else "wrong_type")]
+                )
             given[name] = value
         return checked(model, given)
+
+    def in_path(self, name: str) -> str:
+        """A part of the path; raises `InvalidBody` for one that is not UTF-8."""
+        value: str = self.request.path_params[name]
+        if self._is_broken(value, "raw_path"):
+            raise InvalidBody([FieldError(name, "bad_id")])
+        return value
+
+    def _is_broken(self, value: str, part: str) -> bool:
+        """Whether it is not what was sent: the server reads bytes that are no UTF-8 as U+FFFD, and two ids would become one."""
+        if REPLACEMENT not in value:
+            return False
+        try:
+            unquote_to_bytes(self.request.scope.get(part) or b"").decode()
+        except UnicodeDecodeError:
+            return True
+        return False
 
     def require(self, scope: str) -> None:
         """Raises `MissingScope` unless the key has it."""

@@ -84,8 +84,16 @@ ID_NAMES: Final = frozenset(
         "message_id",
         "payment_ref",
         "decision_id",
+        "replaces",
+        "execution_id",
+        "fact_id",
+        "turn_id",
+        "after",
     }
 )
+"""Fields that hold an id, or a list of them. A test compares them with the bodies of all calls."""
+FREE: Final = frozenset({"extra", "proposal"})
+"""What a client says in a form of its own."""
 
 
 def refuse_broken_ids(repaired: Iterable[str]) -> None:
@@ -95,13 +103,13 @@ def refuse_broken_ids(repaired: Iterable[str]) -> None:
 
 
 def broken_ids(repaired: Iterable[str]) -> list[FieldError]:
-    """The ids and identifiers among the repaired paths. What lies in `extra` is the client's own and is none."""
+    """The ids and identifiers among the repaired paths. What lies in `extra` or a proposal is the client's own and is none."""
     errors = []
     for path in repaired:
         names = path.split(".")
-        if "extra" in names:
+        if not FREE.isdisjoint(names):
             continue
-        if names[-1] in ID_NAMES:
+        if names[-1] in ID_NAMES or (names[-1].isdigit() and names[-2:-1] == ["replaces"]):
             errors.append(FieldError(path, "bad_id"))
         elif names[-2:] == ["identifier", "value"]:
             errors.append(FieldError(path, "invalid_identifier"))

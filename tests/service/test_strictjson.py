@@ -100,6 +100,7 @@ EXACT = {
     b"-0": 0,
     b"[9007199254740993]": [9007199254740993],
     b"9" * INTEGER_LIMIT_DIGITS: int("9" * INTEGER_LIMIT_DIGITS),
+    b"-" + b"9" * INTEGER_LIMIT_DIGITS: -int("9" * INTEGER_LIMIT_DIGITS),
     b"12500.50": Decimal("12500.50"),
     b"0.1": Decimal("0.1"),
     b"1e2": Decimal("1E+2"),

@@ -1,4 +1,5 @@
-"""What may be an id: any sign that stands for itself, and none that is a control or cannot be seen at an end (API 1)."""
+"""What may be an id: any sign that stands for itself, and none that is a control or cannot be seen at an end; and what is a time
+(API 1)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import unicodedata
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from statemachine.wire import AnyBorrowerId, BorrowerId, Id
+from statemachine.wire import AnyBorrowerId, BorrowerId, Id, Instant
 
 CONTROLS = [
     chr(point) for point in range(sys.maxunicode) if unicodedata.category(chr(point)) in ("Cc", "Zl", "Zp", "Cs")
@@ -61,3 +62,15 @@ def test_what_a_path_cannot_hold_is_no_borrower_and_may_be_another_id() -> None:
     assert taken("~phone:0", AnyBorrowerId)
     assert not taken("~phone:0", BorrowerId)
     assert taken("B~1", BorrowerId)
+
+
+@pytest.mark.parametrize("offset", ["Z", "z", "+05:30", "-00:00", "+0530", "+23:59", "-23:59"])
+def test_a_time_has_its_offset(offset: str) -> None:
+    assert TypeAdapter(Instant).validate_python(f"2026-11-29T10:00:00{offset}").utcoffset() is not None
+
+
+@pytest.mark.parametrize("offset", ["+05:60", "+05:99", "+24:00", "-24:00", "+5:30", "+05", "Zz", " Z"])
+def test_an_offset_that_no_zone_can_have_is_no_time(offset: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Instant).validate_python(f"2026-11-29T10:00:00{offset}")
+    assert [error["type"] for error in caught.value.errors()] == ["wrong_type"]
