@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from service.resuming.request import Request, resume
-from service.web.calls import JSON, Call, call, routes
+from service.web.calls import Call, Json, call, routes
 from statemachine.entries import Identifier
 from statemachine.wire import AnyBorrowerId, Channel, Direction, Frozen, Id
 
@@ -67,4 +67,4 @@ async def resume_call(call: Call) -> Response:
         after=asked.after,
         proposal=asked.proposal,
     )
-    return Response(await resume(call.parts, call.tenant, request), media_type=JSON)
+    return Json(await resume(call.parts, call.tenant, request))

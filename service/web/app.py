@@ -7,6 +7,7 @@ import os
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from service.pages import room
 from service.routes import (
@@ -107,6 +108,8 @@ def application(parts: Parts) -> Api:
     for router in room.ROUTERS:
         app.include_router(router)
     docs.document_keys(app)
+    # By the setting that uvicorn has for it: which proxies are believed. Direct calls do not ask how they were reached.
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
     calls, in_flight = direct(routers), InFlight()
     app.add_middleware(Edge, observe=parts.observe, direct=calls, in_flight=in_flight)
     if not any(telemetry.values()):

@@ -212,7 +212,6 @@ class Edge:
         self._direct = direct or {}
         self._in_flight = in_flight or InFlight()
         self._observe = observe
-        self._log = log.bind()  # as logging is set up by now; the other finds that out at every line
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -294,7 +293,7 @@ class Edge:
         seconds = time.perf_counter() - began
         method, route, status = exchange.scope["method"], _route(exchange.scope), exchange.status or CLIENT_LEFT
         try:
-            write = self._log.debug if exchange.scope["path"] in UNWATCHED else self._log.info
+            write = log.debug if exchange.scope["path"] in UNWATCHED else log.info
             write("request", method=method, route=route, status=status, ms=round(seconds * 1_000, 1), **notes)
             if self._observe is not None:
                 self._observe(method, route, status, seconds)

@@ -120,6 +120,7 @@ async def serve(parts: Parts, listening: Callable[[str], None], beside: Beside |
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # the application reads them where it asks how it was reached
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )

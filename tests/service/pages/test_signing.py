@@ -74,6 +74,17 @@ async def test_away_from_this_machine_the_cookie_needs_tls(enter: Enter, house: 
         assert "Secure" in answer.headers["set-cookie"]
 
 
+@pytest.mark.parametrize(("from_", "is_believed"), [("127.0.0.1", True), ("10.0.0.9", False)])
+async def test_a_proxy_on_this_machine_says_that_it_was_asked_over_tls_and_nobody_else_does(
+    house: Api, from_: str, is_believed: bool
+) -> None:
+    transport = httpx.ASGITransport(house.transport.app, client=(from_, 4000))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        data, told = {"key": await _key(house)}, {"X-Forwarded-Proto": "https"}
+        answer = await client.post("/ops/sign-in", data=data, headers=told, follow_redirects=False)
+        assert ("Secure" in answer.headers["set-cookie"]) is is_believed
+
+
 async def _key(house: Api) -> str:
     return (await house.behind.database.write(lambda c: create(c, TENANT, SCOPES, house.now, name="ravi")))[0]
 
