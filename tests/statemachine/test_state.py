@@ -188,6 +188,13 @@ def test_an_appointment_is_over_when_it_is_past() -> None:
     assert state_after(before, asked, days=2).callback is None, "the one asked for last took its place"
 
 
+def test_what_somebody_else_says_was_paid_is_no_claim_of_the_borrowers() -> None:
+    claim = ClaimSaid(quote="he paid it yesterday")
+    for outcome, claimed in (("third_party", False), ("wrong_number", False), ("connected", True)):
+        state = state_after(told("c-1", days=1, outcome=outcome, claim=claim))
+        assert bool(state.cycle_of(None).payment_claim) is claimed
+
+
 def test_nobody_else_makes_an_appointment_for_the_borrower() -> None:
     asked = CallbackSaid(at=NOON + timedelta(days=5), said="parso")
     assert state_after(told("c-1", days=1, outcome="third_party", callback=asked)).callback is None
@@ -266,6 +273,15 @@ def test_a_message_stands_at_the_highest_it_was_reported_at(outcomes: list[str],
     history = [sent(outcome, days=n / 10) for n, outcome in enumerate(outcomes)]
     assert state_after(*history).cycle_of(None).reminded.value is reminded
     assert state_after(*reversed(history)).cycle_of(None).reminded.value is reminded
+
+
+def test_a_message_belongs_to_the_loan_that_any_of_its_reports_names() -> None:
+    def report(outcome: str, days: float, **own: Any) -> Entry:
+        return event("reminder.sent", days=days, channel="whatsapp", message_id="m-1", outcome=outcome, **own)
+
+    due = [opened(days=-2, loan="LN-1"), opened(days=-1, loan="LN-2", cycle="CY-2")]
+    state = state_after(*due, report("attempted", 0), report("sent", 1, loan_id="LN-1"))
+    assert (state.cycle_of("LN-1").reminded.value, state.cycle_of("LN-2").reminded.value) == (True, False)
 
 
 def test_one_failed_message_does_not_undo_another() -> None:

@@ -72,7 +72,7 @@ def test_a_number_that_turns_out_to_be_somebody_elses_brings_no_words_back() -> 
     phone = {"kind": "phone", "value": PHONES[0].split(":")[1]}
     body = {"event_id": "u", "type": "identifier.unlinked", "occurred_at": LATER, "borrower_id": "B-1", "identifier": phone,
             "reason": "wrong_borrower"}  # fmt: skip
-    unlinked = stamped(IdentifierUnlinked.model_validate(body), NOON + timedelta(days=1.5), identifier=PHONES[0])
+    unlinked = stamped(IdentifierUnlinked.model_validate(body), NOON + timedelta(days=2.5), identifier=PHONES[0])
     through_another = stamped(SAID.body, SAID.stamps.effective_at, promise=SAID.stamps.promise)
     assert promise_of(state_of(through_another, TAKEN_BACK, unlinked)).quote is None
 
