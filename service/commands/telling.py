@@ -71,9 +71,10 @@ def _farewell(url: str, key: str, key_file: Path) -> str:
 The service stays up at {url}; stop it with Ctrl-C.
 
   {url}/docs   its calls, to read and to try
-  {url}/ops    the operations room, to sign in to with the key below
+  {url}/ops    the operations room
 
-A development key of the tenant '{DEMO_TENANT}', for loopback use only, is in {key_file}:
+A development key of the tenant '{DEMO_TENANT}', for loopback use only, is in {key_file}.
+It opens both:
 
   {key}
 

@@ -123,7 +123,12 @@ def test_staying_prints_where_and_how_and_what_it_prints_works_as_printed(store:
             assert answer.status_code == 200, answer.text
             _by_a_shell(line)
         assert answer.json()["commitment"]["status"] == "proposed"
-        assert httpx.get(f"{url[1]}/docs").status_code == 200
+        assert f"\n  {key}\n" in told
+        named = re.findall(r"^  (http://\S+)", told, re.MULTILINE)
+        assert named == [f"{url[1]}/docs", f"{url[1]}/ops"]
+        assert httpx.get(named[0]).status_code == 200
+        entered = httpx.post(f"{named[1]}/sign-in", data={"key": key}, follow_redirects=True)
+        assert (entered.status_code, entered.url.path) == (200, "/ops")
 
 
 @contextlib.contextmanager
