@@ -45,6 +45,14 @@ def modules(*folders: str, with_one_of: Iterable[str] = ()) -> Iterator[tuple[st
                 yield name, parsed(file)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _trees() -> Iterator[None]:
+    """Let go at the end: they are more objects than all the rest of a run, and whoever looks for garbage looks at each."""
+    yield
+    for kept in (text_of, parsed, imported):
+        kept.cache_clear()
+
+
 @cache
 def text_of(file: Path) -> str:
     return file.read_text()

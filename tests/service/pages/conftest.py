@@ -11,8 +11,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import delete
 
 from service.keys import SCOPES, create
+from service.tables import ApiKey, table_of
 from tests.service.api import Api, api
 from tests.service.embedded import TENANT
 from tests.service.pages.stage import Body, Stage
@@ -55,21 +57,38 @@ Enter = Callable[..., AbstractAsyncContextManager[Browser]]
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Api]:
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Api]:
+    """Empty, or `staged`."""
+    path = tmp_path / "memory.db"
+    if "staged" in request.fixturenames:
+        path.write_bytes(await _story(tmp_path))
     async with api(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
-async def staged(house: Api) -> Api:
+def staged(house: Api) -> Api:
     """With the story told."""
-
-    async def post(path: str, body: Body) -> Body:
-        answered: Body = (await house.post(path, body)).document
-        return answered
-
-    await Stage(post, house.now).play()
     return house
+
+
+_told: list[bytes] = []
+"""The file with the story in it: the clock stands still, so it is the same for each test, and is told once in a process."""
+
+
+async def _story(folder: Path) -> bytes:
+    if not _told:
+        path = folder / "story.db"
+        async with api(folder, where=path) as teller:
+
+            async def post(path: str, body: Body) -> Body:
+                answered: Body = (await teller.post(path, body)).document
+                return answered
+
+            await Stage(post, teller.now).play()
+            await teller.behind.database.write(lambda c: c.execute(delete(table_of(ApiKey))))
+        _told.append(path.read_bytes())
+    return _told[0]
 
 
 @pytest.fixture
