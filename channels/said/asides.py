@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from channels.said import words
 
 _BY_THE_SPEAKER = words.BY_ME | words.MYSELF
+_PAYING = words.PAYING_NOUN | words.PAY
+_BEHIND_A_DUE_DAY = words.KO | words.KE | words.DATE_WORDS
 _GIVING_TO_ME = words.ADDRESSED | words.OF_AN_EMPLOYER
 
 REPORT_REACH_ITEMS = 4
@@ -26,6 +28,17 @@ def is_word_given(texts: Sequence[str], verb: int) -> bool:
         return True  # "chhutti le lunga"
     before = verb - 1 - (verb > 0 and texts[verb - 1] in words.LIGHT_VERBS)
     return before >= 0 and texts[before] in words.TELLING_STEM
+
+
+def is_paid_first(texts: Sequence[str], verb: int) -> bool:
+    """ "payment karke batata hu", "bhar ke message karunga", "deke"."""
+    for place in range(max(1, verb - TELLING_REACH_ITEMS), verb):
+        word, before = texts[place], texts[place - 1]
+        if word in words.HAVING_PAID_IN_ONE or (word in words.HAVING_PAID and before in _PAYING):
+            return True
+        if word in words.KE and before in words.PAYING_BEFORE_KE:
+            return True
+    return False
 
 
 def will_only_tell(following: Sequence[str]) -> bool:
@@ -61,6 +74,14 @@ def is_a_deadline(texts: Sequence[str], after: int, end: int) -> bool:
     return any(
         texts[place] in words.OF_A_DEADLINE and texts[place + 1] in words.DATE_WORDS for place in range(after, end)
     )
+
+
+def is_when_it_falls_due(texts: Sequence[str], begin: int, first: int, after: int) -> bool:
+    """ "EMI 5 tarikh ki hai", "billing date 28 hai", "next EMI 5 ko hai na?"."""
+    place = after
+    while texts[place] in _BEHIND_A_DUE_DAY:
+        place += 1
+    return texts[place] in words.IT_IS and not words.FALLS_DUE.isdisjoint(texts[begin:first])
 
 
 def whether_or_not(texts: Sequence[str], after: int, end: int) -> bool:

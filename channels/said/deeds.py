@@ -20,6 +20,7 @@ from channels.said.tense import (
 )
 
 CONDITION_REACH_ITEMS = 6
+FAILURE_REACH_ITEMS = 8
 MOST_DENIALS = 16  # who denies more often in one text promises nothing that is clear
 
 _NOT_OF_MONEY = words.ADDRESSED | words.TALK | (words.NOT_PAYING - {"promise"})
@@ -173,6 +174,8 @@ class Deeds:
             return False
         if not claimed or (word in words.ENGLISH_PAST_PARTICIPLES and self._verbs.not_yet(place)) or self._asked(place):
             return False
+        if not words.FAILED.isdisjoint(self._texts[place + 1 : place + 1 + FAILURE_REACH_ITEMS]):
+            return False  # "payment kiya par fail ho gaya"
         if follower in words.UNREAL or follower in ("toh", "tau", "तो") or is_future(follower):
             return False
         return not self._denied(place, follower) and words.IF.isdisjoint(

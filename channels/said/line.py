@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 
 from channels.said import words
 from channels.said.days import When
@@ -134,8 +135,10 @@ class Line:
         if len(self.items) > LONGEST_BARE_ANSWER:
             return frozenset()
         said = self.texts[: len(self.items)]
-        if any(text not in (_IN_A_CORRECTION if self.corrects else _IN_A_BARE_ANSWER) for text in said):
-            return frozenset()
+        allowed = _IN_A_CORRECTION if self.corrects else _IN_A_BARE_ANSWER
+        for before, text in pairwise((NOTHING, *said)):
+            if text not in allowed and not (text in words.PLEASE_DO and before in _BEFORE_PLEASE_DO):
+                return frozenset()
         return frozenset(place for place, item in enumerate(self.items) if item.number is not None)
 
     def _takes_one_number_for_another(self) -> bool:
@@ -219,10 +222,17 @@ def rough_range(first: Number, second: Number) -> bool:
 _JOINTS = words.OR | words.TO | words.AND | {"/", ","}
 _AFTER_TWO_JOINED_BY_AND = words.DATE_WORDS | words.BETWEEN | words.KE
 _IN_A_BARE_ANSWER = (
-    {NUMBER} | words.FILLERS | words.CURRENCIES.keys() | words.UNITS_OF_TIME | words.BETWEEN | (_JOINTS - {","})
+    {NUMBER}
+    | words.FILLERS
+    | words.WRITE_IT
+    | words.CURRENCIES.keys()
+    | words.UNITS_OF_TIME
+    | words.BETWEEN
+    | (_JOINTS - {","})
 )
 _BETWEEN_TWO_OF_A_CORRECTION = words.NOT | words.CORRECTS | words.HARD | words.NOT_TO_BE_HAD | words.IT_IS
 _IN_A_CORRECTION = _IN_A_BARE_ANSWER | _BETWEEN_TWO_OF_A_CORRECTION | words.TAKE_IT
+_BEFORE_PLEASE_DO = words.WRITE_IT | words.TAKE_IT
 _BEHIND_A_DAY = words.KO | words.UNTIL | words.DATE_WORDS | words.AGO | words.SE
 _IN_FRONT_OF_A_DAY = frozenset({"on", "by", "before", "till", "until", "the"})
 _DENIES_AHEAD = frozenset({"not", "neither", "nor"})

@@ -14,6 +14,7 @@ from channels.said.ids import place_of_currency_before
 from channels.said.line import LONGEST_CHAIN, NUMBER, Line, Money, rough_range
 
 SMALLEST_BARE_SUM = 100  # a smaller number is money only beside a word that goes with money
+LAST_DAY = 31
 WIDEST_RANGE = 20  # "25 to 5000" is no range
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 OUR_CENTURY, LAST_YEAR_TOLD = 2000, 2040
@@ -99,7 +100,8 @@ def _is_shared(line: Line, at: int, after: int) -> bool:
 def _is_money_unmarked(line: Line, at: int, read: _Sum) -> bool:
     before, after = line.before(at), line.texts[read.after]
     if all(value < SMALLEST_BARE_SUM for value in read.values):
-        return bool(line.alone) or before in words.BESIDE_MONEY or after in words.BESIDE_MONEY
+        beside = before in words.BESIDE_MONEY or after in words.BESIDE_MONEY
+        return bool(line.alone) or (beside and any(value > LAST_DAY for value in read.values))  # "28 kar do" is a day
     in_a_year = before in ("in", "year", "since", "sal", "saal")
     if read.values[0] % ROUND_SUM:
         in_a_year = in_a_year or before == "of" or before in words.MONTHS

@@ -103,8 +103,10 @@ class Verbs:
             return True
         if verb < end and words.FIRST_PERSON_WILL_PAY.match(self.texts[verb]):
             return False
-        return asides.is_reported(self.texts, begin, first) or (
-            verb == end and asides.is_a_deadline(self.texts, after, end)
+        if asides.is_reported(self.texts, begin, first):
+            return True
+        return verb == end and (
+            asides.is_a_deadline(self.texts, after, end) or asides.is_when_it_falls_due(self.texts, begin, first, after)
         )
 
     def _is_an_occasion(self, begin: int, end: int) -> bool:
@@ -153,18 +155,20 @@ class Verbs:
             tense_of_word(word) is not None
             or word in words.HAPPENS
             or word in words.TELLS
+            or (word in words.IS_TO_COME and self.texts[place + 1] in words.IT_IS)
             or (self._income and self._arrives(place))
         )
 
     def _tense_at(self, place: int, end: int) -> Tense:
         """The tense of the verbs from `place` on; the last decides: "diya jayega" is to come, "diya hota" unreal."""
         word = self.texts[place]
-        if word in words.HAPPENS or (self._income and self._arrives(place)):
+        if word in words.HAPPENS or word in words.IS_TO_COME or (self._income and self._arrives(place)):
             return Tense.OCCASION
         if tense_of_word(word) is not Tense.PAST and (
             asides.is_word_given(self.texts, place) or word.endswith(words.OF_THE_OTHER_SIDE)
         ):
-            return Tense.WORD  # "25 ko batata hu", "aap 25 ko aaoge"
+            # "25 ko batata hu", "aap 25 ko aaoge"; but "25 ko bhar ke batata hu"
+            return Tense.FUTURE if asides.is_paid_first(self.texts, place) else Tense.WORD
         if self._income and word in words.SOMEBODY_GIVES:
             return Tense.OCCASION  # "maalik 10 ko salary dega", "dost 10 ko dega mujhe"
         if word in words.WILL and (

@@ -20,16 +20,18 @@ NO_DAY = {
     ],
     "something else is done": [
         "18 ko jawab dunga", "18 ko exam dunga", "18 ko form bhar dunga", "18 ko documents dunga", "18 ko chhutti le lunga",
-        "18 ko screenshot bhejta hu", "kal complaint karunga", "I'll email you on 18th", "I'll send you the receipt tomorrow",
+        "18 ko screenshot bhejta hu", "28 ko hi pata chalega", "28 ko information dunga",
+        "I'll visit the branch on 28th", "kal complaint karunga", "I'll email you on 18th", "I'll send you the receipt tomorrow",
         "I'll be driving tomorrow at 5 pm", "kal shaam 5 baje gaadi chala raha hounga",
     ],
+    "it is when it falls due": ["EMI 5 tarikh ki hai", "next EMI 5 ko hai na?", "meri billing date 28 hai"],
     "it is denied": [
         "18 ko na ho payega", "18 ko na de paunga", "na 18 ko na 20 ko", "neither 18th nor 20th", "forget about 18th",
         "I'm not going to pay 5000 on 18th", "अठारह को ना हो पाएगा",
     ],
     "the other side does something": ["aap 25 ko aaoge kya?", "will you call me on 25th?"],
     "somebody said it": [
-        "boss ne bola 28 ko paise milenge", "manager said salary on 28th", "aapne kaha 25 ko hoga",
+        "boss ne bola 28 ko paise milenge", "manager said salary on 28th", "you people keep saying 28th", "aapne kaha 25 ko hoga",
         "madam ne kaha tha 18 tak chalega",
         "आपके आदमी ने कहा था पंद्रह तक", "SMS me 5 tarikh likha hai",
     ],
@@ -82,6 +84,12 @@ def test_a_day_that_is_only_told_of_is_no_day_of_a_promise(text: str) -> None:
         ("will do 3000 day after tomorrow", "2026-03-20"),
         ("day after 3pm", "2026-03-20"),
         ("unnatis ko dunga", "2026-03-29"),
+        ("attaees tarikh", "2026-03-28"),
+        ("25 kar do", "2026-03-25"),
+        ("25 likh lo", "2026-03-25"),
+        ("25 ko payment karke screenshot bhej dunga", "2026-03-25"),
+        ("25 ko bhar ke batata hu", "2026-03-25"),
+        ("25 ko ghar pe aana main dunga", "2026-03-25"),
         ("sataarah april ko dunga", "2026-04-17"),
         ("aaj budhwar hai, somvar ko dunga", "2026-03-23"),
         ("18 is not ok 22 is ok", "2026-03-22"),
@@ -135,7 +143,8 @@ def test_a_sum_of_something_else_is_not_promised(text: str, value: str | None) -
 
 
 def test_a_bare_number_that_may_be_a_day_promises_no_sum() -> None:
-    assert promised_amount("25 pakka") is None
+    for text in ("25 pakka", "25 kar do", "25 nahi 26"):
+        assert promised_amount(text) is None
     assert amount("25 pakka") is not None
 
 
@@ -167,6 +176,8 @@ def test_a_brother_who_is_only_addressed_promises_nothing_himself() -> None:
         ("you gave me time till 25th", False),
         ("company ne advance diya 5000", False),
         ("papa ne 2000 diye mujhe", False),
+        ("try kiya payment fail ho gaya", False),
+        ("payment kiya par bounce ho gaya", False),
         ("abhi 500 kiye hai, baki month end", False),
     ],
 )

@@ -59,7 +59,7 @@ _WHOLE_WORDS = table_of(
     (25, "pa[ch|chh|chch|cch|cchh]is pa[ch|chh|chch|cch|cchh]ees pachies पच्चीस पचीस"),
     (26, "[chh|ch]a[b|bb]is [chh|ch]a[b|bb]ees छब्बीस"),
     (27, "sat(t)a(a)[|y]is sat(t)a(y)ees सत्ताईस सत्ताइस सताईस"),
-    (28, "a(t)tha(a)[|y]is a(t)tha(y)ees at(t)a(a)is अट्ठाईस अट्ठाइस अठाईस अठाइस"),
+    (28, "a(t)tha(a)[|y]is a(t)tha(y)ees at(t)a(a)is at(t)a(a)(y)ees अट्ठाईस अट्ठाइस अठाईस अठाइस"),
     (29, "un(n)(a)(t)tis un(n)(a)(t)tees उनतीस उन्तीस उन्नतीस"),
     (30, "tees tis तीस"),
     (31, "[i|e]k(a)(t)tis [i|e]k(a)(t)tees इकतीस इक्तीस इकत्तीस"),

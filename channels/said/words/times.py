@@ -15,10 +15,10 @@ AND = spellings("and & aur और एंड n")
 CORRECTS = spellings(
     "but balki bulki lekin par magar sorry matlab yaani , बल्कि लेकिन पर मगर मतलब यानी सॉरी"
 )  # "20 nahi balki 23"
-# "20 mushkil hai 23 kar lo": what is asked of the other side when another number is offered.
-TAKE_IT = spellings(
-    "kar kr karo karlo kardo lo le lelo do rakho rakh likho likh lijiye take make it कर करो लो ले रखो लिखो"
-)
+# "25 kar do", "25 likh lo"; "20 mushkil hai 23 le lo": what is asked of the other side when a number is offered.
+WRITE_IT = spellings("kar kr karo kardo karlo likh likho rakh rakho note put make it कर करो लिख लिखो रखो")
+TAKE_IT = spellings("le lelo take ले")
+PLEASE_DO = spellings("do lo dijiye lijiye दो लो")
 BETWEEN = spellings("between bich beech beach बीच")
 NOT = spellings("not nahi nahin nahii nhi nai nahee mat नहीं नही मत नहि")
 OTHERWISE = spellings("to toh tau तो")

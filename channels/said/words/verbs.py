@@ -38,9 +38,13 @@ DONE_WITH_A_SUM = spellings("kiya kia kiye di dee daala dala किया कि
 NOT_PAYING = spellings(
     "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok time "
     "number naam jawab mauka start stop delay "
-    "cancel bech chori gum kho tod apply request complaint promise "
+    "try koshish cancel bech chori gum kho tod apply request complaint promise "
     "fail failed decline declined pending reject rejected atak bounce bounced miss missed return returned refund refunded "
     "reverse reversed skip overdue बाउंस फेल रिटर्न रिफंड बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
+)
+FAILED = spellings(
+    "fail failed decline declined reject rejected atak bounce bounced return returned refund refunded reverse reversed "
+    "बाउंस फेल रिटर्न रिफंड"
 )
 # "late ho gaya" is nothing that was done; "2 din late diya" is.
 COME_TO_BE = spellings("ho हो")
@@ -86,6 +90,7 @@ FUTURE_ENDING = re.compile(
 )
 FUTURE_LAST_LETTERS = frozenset("aieाीे")
 NOT_FUTURE = spellings("yoga yogi toga mega omega vega challenge revenge avenge scavenge pagoda naga")
+IS_TO_COME = spellings("aani aana आनी आना")  # "15 ko payment aani hai"; not "15 ko aana"
 FIRST_PERSON_WILL_PAY = re.compile(
     r"(?:d|de|ded|kar|kr|kard|krd|bhar|bhard|bhej|chuka|chukad|lauta)(?:u|o|oo|ou)n?g[ai]$"
     r"|(?:de|kare|bhare|bheje|chukaye)ng[ei]$"
@@ -185,8 +190,7 @@ ONLY_IS = spellings(
 )
 ARRIVES_IN_ENGLISH = spellings("come arrive reach")
 HAPPENS = spellings(
-    "aani aana kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te "
-    "आनी आना कटती कटता कटते होती होता होते जाती जाता जाते"
+    "kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te कटती कटता कटते होती होता होते जाती जाता जाते"
 )
 ENGLISH_VERBS = spellings(
     "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
@@ -208,8 +212,12 @@ TELLING_STEM = spellings(
     "bata bol soch dekh puch pooch call phone fon baat message msg whatsapp confirm check inform intimate update contact "
     "visit join discuss request recharge ring reply jawab answer email mail sign exam interview test form document documents "
     "docs papers receipt reciept screenshot photo slip proof statement details address chhutti chutti complaint complain case "
-    "fir report shift apply register update kaam बता बोल सोच देख पूछ कॉल फोन बात मैसेज कन्फर्म चेक"
+    "fir report shift apply register update kaam pata information info jaankari बता बोल सोच देख पूछ कॉल फोन बात मैसेज कन्फर्म चेक"
 )
+# "payment karke batata hu", "bhar ke message karunga": first it is paid.
+HAVING_PAID = spellings("karke krke करके")
+HAVING_PAID_IN_ONE = spellings("bharke deke bhejke daalke dalke भरके देके भेजके")
+PAYING_BEFORE_KE = spellings("bhar de daal dal bhej भर दे डाल भेज")
 LIGHT_VERBS = spellings("kar kr de bhar bhej le कर दे भर भेज ले")
 TELL = spellings(
     "let call tell inform confirm check see think update ask talk speak ring message text discuss contact know email mail reply "
@@ -220,7 +228,7 @@ IS_PAID = spellings("paying sending transferring giving clearing depositing maki
 BE_MYSELF = spellings("hounga houngi hunga hungi hoonga hoongi rahunga rahungi rahoonga होऊंगा हूंगा रहूंगा रहूंगी")
 TAKEN = spellings("le ले")
 WILL_TAKE = re.compile(r"l(?:u|oo|o)n?g[ai]$|lenge$|ल[\u0942\u0947]\u0902ग[ाीे]$")
-SAID_IN_ENGLISH = spellings("said told says")
+SAID_IN_ENGLISH = spellings("said told says say saying")
 SAID = SAID_IN_ENGLISH | spellings("bola boli bole kaha bataya batayi बोला बोली बोले कहा बताया")
 BY_SOMEBODY = spellings("ne aapne apne tumne usne unhone unhonne kisine ने आपने तुमने उसने उन्होंने किसीने")
 ASKS = SAID | spellings(
@@ -232,6 +240,7 @@ REPORTERS = spellings(
     "recovery care team sir madam sahab आप आपने आपके तुम तुमने एजेंट मैनेजर मालिक कंपनी बैंक"
 )
 BY_ME = spellings("main mai mein maine humne hum mene मैं मैंने हमने हम")
+FALLS_DUE = spellings("emi kist kisht installment instalment billing bill due ईएमआई किस्त")
 OF_A_DEADLINE = spellings("last due final a[a|]kh[i|]ri aakh[i|]ri आखिरी आखरी अंतिम लास्ट ड्यू")
 NA = spellings("na ना न")
 ALSO = spellings("bhi भी")
