@@ -82,7 +82,7 @@ def weighed(
     now: datetime,
     policy: ContactPolicy,
 ) -> Contact:
-    """The same from what counts: when each hold ends (null: not by itself), and the attempts of the window."""
+    """As `contact_of`, from what counts alone: when each hold ends (null: not by itself), and the attempts of the window."""
     reasons = []
     earliest: datetime | None = now
     for end in hold_ends:

@@ -81,7 +81,8 @@ def fate_of(holding: Holding, money: Received, opening: Opening | None, zone: st
 
 
 def covers_a_promise(holding: Holding, money: Received, fate: Fate) -> bool:
-    """Without a due: whether a payment brought what came since the promise then in force up to its amount (DESIGN 5).
+    """Where no due is known: whether some payment brought the sum received since the promise then in force up to its amount
+    (DESIGN 5).
 
     A promise that is made after it, higher or lower, neither pays the cycle nor opens it again (DESIGN 6). Payments and
     promises are walked together by time; a promise that a break has ended does not come back.

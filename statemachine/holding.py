@@ -53,11 +53,11 @@ class Holding:
 def payments_of(
     made: Iterable[PaymentMade], undone: Iterable[PaymentUndone]
 ) -> list[tuple[PaymentMade, Payment, list[datetime]]]:
-    """Each payment reference once: its newest statement, less what was reversed; with the times of its reversals.
+    """Each payment reference once: the statement that places it, its newest statement less what was reversed, and the times of
+    its reversals.
 
-    First in each is the statement that places it: the newest that names a loan or a cycle, since a later one that names
-    none says nothing of where it belongs. Where none does it is the first: loans that were named between the two take no
-    payment away (law 4).
+    The statement that places it is the newest that names a loan or a cycle, since a later one that names none says nothing of
+    where it belongs. Where none names any it is the first: loans that were named between the two take no payment away (law 4).
     """
     stated: dict[str, list[PaymentMade]] = {}
     back: dict[str, list[PaymentUndone]] = defaultdict(list)

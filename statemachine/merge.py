@@ -58,7 +58,7 @@ def join(a: Record, b: Record, hasher: Hasher, limits: Limits = LIMITS) -> Recor
 
 
 def _united_buckets(mine: Iterable[Bucket], theirs: Iterable[Bucket], limits: Limits) -> Iterable[Bucket]:
-    """Of one name one bucket. `mine` is bounded, but two of its buckets may have come to have one name."""
+    """The buckets of both, one for each name. Two of `mine` may have come to have the same name (`forgetting`)."""
     buckets: dict[Name, Bucket] = {}
     for bucket in mine:
         known = buckets.get(bucket.name)
@@ -134,7 +134,8 @@ def _of(borrower_id: str, buckets: Iterable[Bucket], tombstones: tuple[Tombstone
 
 
 def _united(a: Iterable[Tombstone], b: Iterable[Tombstone]) -> tuple[Tombstone, ...]:
-    """Of those that end the retention of prose the latest, which speaks of all that the others do."""
+    """Both sets of tombstones. Of those that end the retention of prose only the latest is kept: it reaches all that the others
+    do."""
     every = {t.key: t for t in (*a, *b)}
     latest = max((key for key, t in every.items() if t.prose), default=None)
     return tuple(t for key, t in sorted(every.items()) if not t.prose or key == latest)

@@ -113,7 +113,8 @@ class Bucket(Stored, frozen=True):
         return b'%s%s]%s,"name":%s}' % (_BUCKET_OPENS, elements, let_go, _to_json(self.name))
 
     def give_pieces(self) -> None:
-        """Of bytes that are known already, to each element its own: another bucket is going to hold it, and be encoded."""
+        """Gives each element its part of this bucket's bytes, where those are known: another bucket is going to hold it, and need
+        not encode it again."""
         if _ENCODED in self.__dict__ and self.elements and _ENCODED not in self.elements[0].__dict__:
             for element, piece in zip(self.elements, _PIECES.decode(self.encoded).elements, strict=True):
                 element.__dict__[_ENCODED] = bytes(piece)
@@ -223,8 +224,8 @@ _NOT_OURS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def _read(raw: bytes) -> Record:
-    """Each bucket as it was read is as it is written: what a merge leaves alone need not be encoded again. Bytes in which
-    things do not stand in our order are left to be encoded."""
+    """The record, each bucket with the bytes it was read from, so that one that a merge leaves alone is not encoded again. Bytes
+    that are not in our own order are not kept."""
     read = _RECORD.decode(raw)
     is_ours = raw.startswith(_RECORD_OPENS)
     buckets = []

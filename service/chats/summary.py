@@ -54,7 +54,7 @@ class Look:
 
 
 def summary_of(look: Look, said: Sequence[Said], made: Summarised, withdrawn: Withdrawn) -> Summary:
-    """As it is posted. The turns are those that a model may see: a live value is in no summary (AC-77)."""
+    """The summary as it is posted. Its turns are those that a model may see: a live value is in no summary (AC-77)."""
     chat, draft = look.chat, made.draft
     first = min((line for line in look.lines if line.kind == "said"), key=lambda line: line.at, default=None)
     named: dict[str, Any] = json.loads(chat.named)

@@ -75,7 +75,8 @@ def promises_withdrawn(told: Sequence[Report], now: Withdrawn) -> frozenset[str]
 
 
 def _promise_stands(body: Mapping[str, Any], said: Sequence[Said]) -> bool:
-    """Every word that a promise was made in; of one that was made by a button, that somebody wrote then."""
+    """Whether all the words in which a report's promise was made still stand. A promise made by a button has no words: it stands
+    while a line of that time does."""
     commitment = body.get("commitment") or {}
     words = [commitment[name] for name in WORDS["commitment"] if commitment.get(name)]
     if words or not commitment:

@@ -24,7 +24,7 @@ from statemachine.record import UnreadableRecord
 
 
 class CorrectedIndex:
-    """What `Corrections` asks."""
+    """What `decisions.corrections` asks whether the index has taken a correction in."""
 
     def __init__(
         self, database: Store, reader: Reader, policies: Policies, clock: Callable[[], datetime], keyed_hash: Hash

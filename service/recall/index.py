@@ -45,10 +45,10 @@ def _hash(term: str, tenant: str, keyed_hash: Hash) -> bytes:
 
 
 def terms_in(state: BorrowerState) -> set[str]:
-    """By what this borrower's notes are found, those of a history too.
+    """The terms under which this borrower's notes are found, whatever the purpose.
 
-    Of texts as they were said, and of those too that pass decisions on: what of them may be shown is judged when it is shown, by
-    rules and versions that may have changed since.
+    They are taken from texts as they were said, also from those that pass decisions on: what may be shown is judged when it is
+    shown, by rules and versions that may have changed since.
     """
     found: set[str] = set()
     for text in _texts(state):
@@ -108,8 +108,8 @@ def keep(connection: Connection, tenant: str, borrower_id: str, version: int, wo
 
 
 def keep_each(connection: Connection, each: Sequence[Words]) -> int:
-    """In the place of what was kept; how many were, for of a record that has moved on nothing is changed. Most changes of a
-    record bring few words or none."""
+    """Replaces the words that were kept of each borrower, and answers of how many. A borrower whose record has moved on since is
+    left alone. Only the difference is written: most changes of a record bring few new words, or none."""
     gone: list[dict[str, Any]] = []
     added: list[dict[str, Any]] = []
     keys: list[dict[str, Any]] = []
@@ -169,7 +169,7 @@ def weights(every: int, having_it: Mapping[bytes, int]) -> Weights:
 
 
 def having(connection: Connection, tenant: str, words: Weights, most: int) -> list[str]:
-    """Whose notes have these words: those first in whom they tell most together, then by id."""
+    """The borrowers whose notes have any of these words: first those whose words together weigh most, then by id."""
     if not words:
         return []
     told = func.sum(case(dict(words), value=WORD.c.word, else_=0.0))
@@ -206,8 +206,8 @@ def behind(
 
 
 class IndexedWords:
-    """The index as a kind of copy (`service.keeper`): within a tenth of the time, for only searches miss it, and they read
-    whoever is behind. Whoever is dropped is found `behind`, and caught up with."""
+    """The index as a kind of copy that `service.keeper` keeps. It may take a tenth of the process's time and no more: only
+    searches miss it, and a search reads the records of those who are `behind`. A borrower whom the keeper drops is behind too."""
 
     name = "words"
     moment_seconds = 0.1

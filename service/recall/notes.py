@@ -82,7 +82,8 @@ def facts_as_notes(state: BorrowerState, purpose: Purpose) -> list[Note]:
 
 
 def newest_values(facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """Of kinds with one value the one that holds: stated before inferred (DESIGN 11), then the newest; all of the others."""
+    """Of a kind that has one value at a time, the fact that holds: stated before inferred (DESIGN 11), then the newest. Of other
+    kinds all."""
     holds: dict[tuple[str, str], KnownFact] = {}
     for fact in facts:
         key = (fact.kind, fact.about)

@@ -234,7 +234,8 @@ async def _seen(call: _Call, now: datetime) -> _Seen:
 
 
 def _alone(named: naming.Named, who: Called, secrets: Secrets) -> str | None:
-    """Under which id is kept what was told of an identifier (or loan) while it is nobody's; None when it is somebody's."""
+    """The provisional id under which entries are kept that name an identifier (or loan) to which nobody is linked; None when
+    somebody is."""
     if who.identifier is not None and named.warning == "identifier_not_linked":
         return provisional_id(secrets, who.identifier.kind, who.identifier.value)
     return named.provisional_id
@@ -243,7 +244,8 @@ def _alone(named: naming.Named, who: Called, secrets: Secrets) -> str | None:
 def _by_identifier(
     conn: Connection, tenant: str, who: Called, secrets: Secrets, basis: str, now: datetime, loan_id: str | None
 ) -> _One | None:
-    """What most calls come to, in one look: an identifier alone, of one borrower, whose gist holds. None for all else."""
+    """The usual case, found with one query: an identifier alone, linked to one borrower, whose gist still holds. None in every
+    other case."""
     if who.identifier is None or who.borrower_id is not None:
         return None
     values = naming.spellings(who.identifier, secrets)
@@ -267,7 +269,8 @@ def _read(
 
 
 def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contact:
-    """What was told of the identifier before anybody knew whose it is counts with what is known of who was named."""
+    """Whether they may be contacted. A stop that was told under the identifier before anybody was linked to it counts beside
+    those of the borrower who was named."""
     if seen.degraded:
         return unknown(policy.time_zone)
     apart = [seen.stranger.gist] if seen.stranger is not None else []
@@ -278,7 +281,7 @@ def _contact(seen: _Seen, channel: str, policy: Policy, now: datetime) -> Contac
 
 
 def _weighed(of: Sequence[Gist], channel: str, policy: Policy, now: datetime) -> Contact:
-    """By all of them, where the first one is."""
+    """Whether all of these may be contacted, by the hours where the first one is."""
     return weighed(
         of[0].time_zone,
         hold_ends=[end for gist in of for end in gist.hold_ends],

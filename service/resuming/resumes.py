@@ -172,7 +172,7 @@ class Resumes:
 
 
 def _write(conn: Connection, batch: Sequence[Kept | Entered]) -> list[tuple[Entered, bool]]:
-    """Which starts were told for the first time, or turned out to be ignored only now, and whether they were."""
+    """Writes the batch. Answers, of each start whose use is known only now, whether it was ignored."""
     rows = [a.row() for a in batch if isinstance(a, Kept)]
     if rows:
         _ADD.run_each(conn, rows)
@@ -181,7 +181,8 @@ def _write(conn: Connection, batch: Sequence[Kept | Entered]) -> list[tuple[Ente
 
 
 def _enter(conn: Connection, entered: Entered) -> bool | None:
-    """Ignored: granted one state in an enabled mode, and started in another (AC-76). None when that was known before."""
+    """Notes where the conversation began, and answers whether the start was ignored: one state was granted in an enabled mode,
+    and it began in another (AC-76). None when there is no such start, or it was known before."""
     state = CHANNELS[entered.channel].flow.spelled(entered.entered_state)
     its = and_(RESUME.c.tenant == entered.tenant, RESUME.c.resume_id == entered.resume_id)
     columns = (RESUME.c.granted, RESUME.c.mode, RESUME.c.entered_state, RESUME.c.ignored)

@@ -318,7 +318,7 @@ def _purge_lines(connection: Connection, tenant: str, before: datetime) -> int:
 
 
 def _with_prose(connection: Connection, tenant: str, since: datetime | None, before: datetime) -> list[str]:
-    """Under which ids summaries with prose lie that arrived before then."""
+    """The ids of borrowers, provisional ones included, of whom summaries with prose arrived before then."""
     where = [JOURNAL.c.tenant == tenant, JOURNAL.c.type == "summary", JOURNAL.c.received_at < before]
     if since is not None:
         where.append(JOURNAL.c.received_at >= since)
@@ -338,7 +338,8 @@ def _prose_entry(parts: Parts, owner: str, before: datetime, now: datetime) -> E
 
 
 def _blank_last(connection: Connection, before: datetime) -> int:
-    """The last merged entry of each partition stays, for a writer to know the log again by whose it is; not its words."""
+    """Takes the words out of the last merged entry of each partition. The entry itself stays: by its id a writer knows the log
+    again."""
     merged = select(FENCE.c.next_offset).where(FENCE.c.log == table_log.NAME, FENCE.c.partition == INTAKE.c.partition)
     old = (INTAKE.c.appended_at < before, INTAKE.c.log_offset < merged.scalar_subquery(), INTAKE.c.value != b"")
     return connection.execute(update(INTAKE).where(*old).values(value=b"")).rowcount
