@@ -129,6 +129,7 @@ async def test_without_a_verified_identifier_it_goes_no_further_than_identity(se
     for step in (opened(), said("proposed", channel="whatsapp")):
         await step(service, borrower)
     verified = await service.resume(borrower, channel, identifier=phone)
+    assert verified["previous_step"]["speakable"] is True
     for who in ({}, {"identifier": service.phone()}):
         answer = await service.resume(borrower, channel, **who)
         assert (answer["state"], answer["step"]) == ("identity", "identify")
