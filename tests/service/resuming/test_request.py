@@ -247,6 +247,20 @@ async def test_contact_is_told_in_every_mode(tmp_path: Path) -> None:
             assert (contact["allowed"], contact["reasons"]) == (False, ["outside_hours", "opted_out"])
 
 
+async def test_our_attempts_are_counted_on_their_own_channel_and_not_what_the_borrower_began(tmp_path: Path) -> None:
+    async with api(tmp_path, attempts_in_7_days=1) as service:
+        tried, called_us = "B-1", "B-2"
+        await service.told(tried, outcome="no_answer", direction="outbound")
+        await service.told(called_us, direction="inbound")
+        reasons = {
+            (borrower, channel): (await service.resume(borrower, channel))["contact"]["reasons"]
+            for borrower in (tried, called_us)
+            for channel in CHANNELS
+        }
+        assert reasons.pop((tried, "voice")) == ["attempts_exceeded"]
+        assert list(reasons.values()) == [[], [], []]
+
+
 async def test_a_tenants_own_rules_hold_for_it_alone(tmp_path: Path) -> None:
     policies = Policies(Policy(contact_hours=("00:00", "24:00")), {"acme": Policy(contact_hours=("08:00", "17:30"))})
     async with api(tmp_path, policies=policies) as service:
