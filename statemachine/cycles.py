@@ -56,7 +56,13 @@ def conclude(
     settled = status in ("paid", "closed")
     promise = _promise(force, money, opening, now, zone, settled=settled) if force else None
     counters = sorted([c for c in fate.alive if is_counter(c, force)], key=key_of, reverse=True) if force else []
-    stage = _stage(status, link.value, reminded.value, promise is not None, holding.contact_made)
+    stage = _stage(
+        status,
+        link=link.value,
+        reminded=reminded.value,
+        promised=promise is not None,
+        contact=holding.contact_made,
+    )
     overdue_at = None
     if promise and promise.due_date and promise.outcome in ("open", "partly_kept") and not settled:
         overdue_at = end_of_day(promise.due_date, zone)
@@ -240,7 +246,7 @@ def _payment_flag(payments: Sequence[Payment]) -> Flag:
     return Flag(True, Evidence(newest.event_id, newest.at, None, None, None))
 
 
-def _stage(status: Status, link: bool, reminded: bool, promised: bool, contact: bool) -> str:
+def _stage(status: Status, *, link: bool, reminded: bool, promised: bool, contact: bool) -> str:
     """The first that is true (API 5)."""
     if status == "paid":
         return "paid"
