@@ -41,10 +41,10 @@ check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadgroup -rs -m "not process and not benchmark"
+	$(BIN)/pytest -n 2 --dist loadgroup -rs -m "not process and not thorough and not benchmark"
 
 test: setup-agents check
-	$(BIN)/pytest -n 2 --dist loadfile -rs -m "process and not benchmark"
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m "(process or thorough) and not benchmark"
 
 bench: setup-bench
 	$(BIN)/pytest -m benchmark -s

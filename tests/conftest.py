@@ -22,17 +22,18 @@ from hypothesis import HealthCheck, settings
 
 from tests.examples import often
 
+OBJECTS_BEFORE_LOOKING: Final = 10_000
+"""Made before the youngest of them are looked through for garbage: a test that is over leaves little, and Python's 700 cost a
+tenth of the run."""
+
 settings.register_profile(
     "patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=often(100)
 )
 settings.load_profile("patient")
+gc.set_threshold(OBJECTS_BEFORE_LOOKING)
 
 MARKED: Final = {"together": "process", "benchmarks": "benchmark"}
 """The mark that all tests of a folder have. Who leaves the mark out need not load the folder: it takes seconds."""
-
-OBJECTS_BEFORE_LOOKING: Final = 10_000
-"""Made before the youngest of them are looked through for garbage: a test that is over leaves little, and Python's 700 cost a
-tenth of the run."""
 
 FIGURES = "figures"
 """Under this name a test records what it counted: `record_property(FIGURES, {...})`."""
@@ -78,7 +79,6 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays: it is no garbage, and nobody looks through it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(OBJECTS_BEFORE_LOOKING, *gc.get_threshold()[1:])
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -79,6 +79,7 @@ UNITS = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_text_takes_more_work_than_its_length_warrants(unit: str) -> None:
     def read(characters: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -15,9 +16,14 @@ VALUES: dict[str, tuple[Any, ...]] = {
 
 def every_standing(**fixed: Any) -> Iterator[Standing]:
     """All combinations of values, those given held fixed."""
-    choices = [(fixed[name],) if name in fixed else values for name, values in VALUES.items()]
-    for combination in product(*choices):
-        yield Standing(**dict(zip(VALUES, combination, strict=True)))
+    return iter(_combined(tuple(fixed.items())))
+
+
+@cache
+def _combined(fixed: tuple[tuple[str, Any], ...]) -> list[Standing]:
+    given = dict(fixed)
+    choices = [(given[name],) if name in given else values for name, values in VALUES.items()]
+    return [Standing(**dict(zip(VALUES, combination, strict=True))) for combination in product(*choices)]
 
 
 def standing(**known: Any) -> Standing:

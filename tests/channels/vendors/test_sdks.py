@@ -14,6 +14,8 @@ from channels.vendors import VENDORS
 from tests.channels.vendors.reading import ARRIVED
 from tests.vendors import sample, signed
 
+pytestmark = pytest.mark.thorough
+
 
 def sdk(module: str) -> Any:
     return pytest.importorskip(module, reason="the vendor's SDK is not installed here")

@@ -267,6 +267,7 @@ async def posted(vendor: Posting, of_all: list[Sample]) -> None:
     await quiet(vendor)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(ORDERS))
 async def test_in_whatever_order_they_come_the_borrower_stands_the_same(seed: int, tmp_path: Path) -> None:
     """All but the changed number, after which the old one is a stranger's."""

@@ -63,6 +63,7 @@ def test_whatever_breaks_what_was_answered_is_merged_once(record_property: Calla
         assert not RARE - seen.keys(), "these never happened"
 
 
+@pytest.mark.process
 def test_a_seed_takes_the_same_steps_again_also_in_another_process() -> None:
     run = simulate(3)
     again = simulate(3)
@@ -146,6 +147,7 @@ def _answers_for_what_nobody_took(patch: Patch) -> None:
     patch(KafkaIntake, "make_durable", careless)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "mutation",
     [
