@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from service.keeper import Keeper
 from service.recall import index
 from tests.service.conftest import Where
-from tests.service.embedded import SECRETS, TENANT, Embedded, embedded, hours, summary
+from tests.service.embedded import PHONE, SECRETS, TENANT, Embedded, embedded, hours, linked, summary
 
 
 @pytest.fixture
@@ -68,6 +68,16 @@ async def test_of_a_record_that_moved_on_nothing_is_changed(e: Embedded) -> None
     assert not await keep(e, "B-1", 7, "salary")
     assert not await keep(e, "B-none", 1, "salary")
     assert await e.database.read(stored) == []
+
+
+async def test_a_provisional_borrower_who_turned_out_to_be_somebody_is_not_behind(e: Embedded) -> None:
+    """What was told of them is found under the one they are."""
+    await e.post(summary(identifier={"kind": "phone", "value": PHONE}))
+    ((_, provisional),) = await e.database.read(lambda c: index.behind(c, 10))
+    assert provisional.startswith("~phone:")
+    await e.post(linked("l-1", "B-1"))
+    await e.settled()
+    assert await e.database.read(lambda c: index.behind(c, 10)) == [(TENANT, "B-1")]
 
 
 async def test_what_is_dropped_leaves_no_word(e: Embedded) -> None:
