@@ -409,6 +409,28 @@ TOLD: list[tuple[str, tuple[Entry, ...], list[str], list[str]]] = [
         ["no reply"],
     ),
     (
+        "what came before a promise is no part of it",
+        (opened(), paid(2000, -10), told("c", promise=confirmed())),
+        ["Received in this cycle: INR 2,000"],
+        ["has come in since"],
+    ),
+    (
+        "what came in another currency is no part of a promise",
+        (opened(), told("c", promise=confirmed()), paid(2000, 1, currency="USD")),
+        ["USD 2,000"],
+        ["has come in since"],
+    ),
+    (
+        "what an agent says it sent and a provider has yet to confirm",
+        (
+            opened(),
+            told("c", "I have sent you the payment link.", promise=confirmed()),
+            event("payment_link.shared", 1, channel="whatsapp", message_id="L-1", outcome="attempted"),
+        ),
+        ["“I have sent you the payment link.”"],
+        ["no record"],
+    ),
+    (
         "what was said of another cycle",
         (told("c", "She will pay.", hours=-700, loan_id="LN-1"), opened()),
         ["voice call, in another loan or cycle: with the borrower. Reported then: “She will pay.”"],
@@ -473,12 +495,13 @@ OVER: dict[str, tuple[Entry, ...]] = {
         told("c", promise=promise(None)),
         event("cycle.closed", 10, cycle_id="CY-1", loan_id="LN-1", reason="other"),
     ),
+    "unknown": (opened(), told("c", promise=confirmed())),
 }
 
 
-@pytest.mark.parametrize("status", [*OVER, "unknown"])
+@pytest.mark.parametrize("status", OVER)
 def test_in_a_cycle_that_is_over_it_says_so_and_asks_for_nothing(status: str) -> None:
-    state, cycle, now = state_of(OVER.get(status, OVER["paid"]), hours=24 * 9)
+    state, cycle, now = state_of(OVER[status], hours=24 * 9)
     cycle = replace(cycle, status=status)  # type: ignore[arg-type]
     text = narrative(state, cycle, now=now).text
     assert "nothing is asked for" in text.splitlines()[0]

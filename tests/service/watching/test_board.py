@@ -87,6 +87,10 @@ async def test_callbacks_are_listed_until_they_are_past_and_follow_what_is_said_
         await store.post(summary("c-9", hours(20), borrower_id="B-0", callback={"at_said": "kal shaam"}))
         named = {row["borrower_id"]: row for row in await rows_of(store, board.callbacks_page, store.now)}
         assert named["B-0"]["conversation_id"] == "c-9"
+        assert named["B-0"]["at"] is None
+        assert await store.look(board.callbacks, store.now, hours(31)) == 1, "one that names no time is for today"
+        today = await store.look(board.callbacks_page, store.now, 9, None, hours(31))
+        assert [row["borrower_id"] for row in today.items] == ["B-0"]
 
 
 async def test_only_what_was_said_on_another_channel_before_counts_as_gone_on_from(where: Where) -> None:

@@ -110,6 +110,16 @@ async def test_each_conversation_counts_in_the_time_it_ended_in(tmp_path: Path, 
         assert (since["from"], since["to"]) == (switch["at"], None)
 
 
+async def test_a_conversation_counts_by_its_highest_revision_in_whatever_order_they_arrive(tmp_path: Path) -> None:
+    async with api(tmp_path) as service:
+        for revision, outcome in ((2, "no_answer"), (1, "connected"), (3, "busy"), (2, "no_answer")):
+            await talk(service, "B-1", 5, conversation_id="c-1", revision=revision, outcome=outcome)
+        await talk(service, "B-1", 4, conversation_id="c-2", revision=2)
+        await talk(service, "B-1", 4, conversation_id="c-2", revision=1, outcome="no_answer")
+        now = channel(await service.get("/v1/ops/rollout"), "voice")["now"]
+        assert (now["connected"], now["cold"]["conversations"]) == (1, 2)
+
+
 async def test_what_began_from_a_granted_start_is_told_apart_and_so_are_starts_that_were_ignored(
     tmp_path: Path,
 ) -> None:
