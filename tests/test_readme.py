@@ -1,4 +1,4 @@
-"""What the README claims is true: its commands exist, its bodies are taken, its settings are the settings there are.
+"""What the README and the pages behind it claim is true: commands exist, bodies are taken, settings are the settings there are.
 
 Its story is compared with what the demo tells in `together`, its drawings with the flows in `channels`.
 """
@@ -24,7 +24,9 @@ from tests.service.api import api
 from tests.service.test_main import commands
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+PAGES = ("README.md", "docs/agents.md", "docs/running.md", "docs/memory.md", "docs/room.md")
+"""Those that are written by hand; what is in `docs` beside them is made, and has tests of its own."""
+README = "\n".join((ROOT / page).read_text() for page in PAGES)
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
@@ -201,6 +203,30 @@ def test_the_layout_names_what_there_is() -> None:
 def test_the_floor_has_as_many_rules_as_it_is_said_to_have() -> None:
     assert "with five rules" in README
     assert len(RULES) == 5
+
+
+def _anchors(text: str) -> set[str]:
+    """The places within a page to which a link may lead, as the common hosts name them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    prose = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\(([^)\s]+)\)", prose)
+    assert links
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in _anchors(target.read_text()), link
+
+
+def test_every_page_is_led_to_from_the_first() -> None:
+    first = (ROOT / "README.md").read_text()
+    assert all(f"]({page})" in first for page in PAGES[1:])
 
 
 def test_no_heading_stands_over_nothing() -> None:

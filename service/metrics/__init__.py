@@ -9,7 +9,7 @@ What is counted is defined beside what does it, or here when several have a part
     standing     what the store holds at this moment, read when somebody asks
 
 Labels have a bounded set of values and never a word, a number or a name of a borrower; a tenant is no label. The table of all
-metrics is in `docker/grafana/README.md`. What is counted for whom, this file must not know.
+metrics is in `docs/metrics.md`. What is counted for whom, this file must not know.
 """
 
 from __future__ import annotations

@@ -273,14 +273,14 @@ async def test_words_of_people_can_neither_end_the_tag_nor_fill_a_template(servi
         assert told.splitlines().count("Identity holds.") == 1
 
 
-# -- what the README says ------------------------------------------------------------------------------------------------
+# -- what the page for agents says ---------------------------------------------------------------------------------------
 
 
-async def test_the_readmes_lines_start_an_agent_on_every_platform(service: Api) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    (lines,) = (block for block in re.findall(r"^```python\n(.*?)^```$", readme, re.M | re.S) if "project(" in block)
+async def test_the_pages_lines_start_an_agent_on_every_platform(service: Api) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
+    (lines,) = (block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "project(" in block)
     told: dict[str, Any] = {}
-    exec(compile(lines, "README.md", "exec"), told)
+    exec(compile(lines, "agents.md", "exec"), told)
     answer = (await service.post("/v1/resume", await somebody_with_a_promise(service))).document
     places = {"confirmation": "place-7", "none": "place-0"}
     own = {"role_message": "You are Asha.", "task_messages": [{"role": "developer", "content": "Read it back."}]}
