@@ -81,6 +81,15 @@ async def test_of_one_value_the_newest_is_current_and_all_are_history(service: A
     assert len(await recalled(service, "B-1", "children")) == 2, "several of a kind that a person has several of"
 
 
+async def test_of_one_value_what_was_stated_is_current_also_when_something_else_is_inferred_later(service: Api) -> None:
+    await stated(service, "B-1", "prefers Tamil language", "preferred_language", hours=48)
+    words = "I always prefer Hindi language"
+    inferred = {"kind": "preferred_language", "text": "prefers Hindi language", "confidence": 0.9, "quote": words}
+    await service.told("B-1", hours=2, facts=[inferred], turns=[{"speaker": "borrower", "text": words}])
+    assert [i["text"] for i in await recalled(service, "B-1", "language")] == ["prefers Tamil language"]
+    assert len(await recalled(service, "B-1", "language", purpose="history")) == 2
+
+
 async def test_what_expired_is_not_found(service: Api) -> None:
     await stated(service, "B-1", "wants a house", "goal")
     await service.told("B-1", summary="She spoke of a house.")

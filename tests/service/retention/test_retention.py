@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from service import records
+from service.chats import claims
 from service.policy import Policies, Policy
 from service.rebuild import rebuild
 from service.retention import job
@@ -145,3 +146,21 @@ async def test_what_comes_after_it_was_forgotten_where_no_writer_sees_it_is_foun
     assert await mine.in_tables() == {"set_aside.value"}
     assert (await counts(service))["forgotten"] == 1
     assert await mine.in_tables() == set()
+
+
+async def test_a_chat_whose_lines_are_over_while_it_is_summarised_is_lost_to_its_sweeper(service: Api) -> None:
+    """What was read of it is not to be posted: nobody is told those lines any more."""
+    line = {"channel": "whatsapp", "conversation_id": "c-1", "message_id": "m-1", "speaker": "borrower", "text": WORD}
+    await service.event("conversation.message", "B-1", hours=24 * 89, **line)
+    service.behind.now += timedelta(hours=1)
+
+    async def claimed() -> list[claims.Claimed]:
+        now, lease = service.behind.now, timedelta(days=2)
+        return await service.parts.database.write(lambda conn: claims.claim(conn, "one", now, lease, 9))
+
+    (mine,) = await claimed()
+    service.behind.now += timedelta(days=1)
+    await counts(service)
+    assert not await service.parts.database.write(lambda conn: claims.prepare(conn, mine, b"sealed", 1))
+    service.behind.now += timedelta(days=2)
+    assert await claimed() == [], "and it is due no more"
