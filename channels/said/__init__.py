@@ -37,6 +37,7 @@ __all__ = [
     "paid_on",
     "promised_amount",
     "promises",
+    "rules_out_a_call",
 ]
 
 
@@ -150,6 +151,12 @@ def moment(text: str, said_at: datetime, zone: str) -> datetime | None:
         if minutes is not None and day is not None and day.value is not None:
             at = _instant(day.value, minutes, zone)
     return at if at is not None and at > said_at else None
+
+
+def rules_out_a_call(text: str) -> bool:
+    """Whether `text` forbids, denies or complains of a call at the one time in it, or of calls: "kal 5 baje call mat karna"."""
+    line = read_days(text)
+    return line is not None and len(set(line.clocks)) <= 1 and not is_asked_for(line)
 
 
 def in_past_tense(text: str) -> bool:
@@ -296,10 +303,10 @@ def _delayed(line: Line, said_at: datetime, zone: str) -> list[Days]:
 
 
 def _instant(day: date, minutes: int, zone: str) -> datetime | None:
-    """That time of that day in UTC; None where the zone skips the hour, which then is not clear."""
-    local = datetime.combine(day, time(minutes // 60, minutes % 60))
-    instant = local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
-    return instant if instant.astimezone(ZoneInfo(zone)).replace(tzinfo=None) == local else None
+    """That time of that day in UTC; None where the zone skips the hour or has it twice, which then is not clear."""
+    there = datetime.combine(day, time(minutes // 60, minutes % 60), ZoneInfo(zone))
+    instant = there.astimezone(UTC)
+    return instant if instant == there.replace(fold=1).astimezone(UTC) else None
 
 
 def _iso_moment(text: str, zone: str) -> datetime | None:

@@ -61,6 +61,7 @@ def hour_in_words(line: Line, at: int) -> int | None:
     word = line.texts[at]
     if word == "noon":
         line.clocks.append(12 * 60)
+        line.times.append(at)
         return at + 1
     if word in words.PART_AFTER_AND and line.texts[at + 1] in ("past", "to") and line.is_number(at + 2):
         number, shift = line.number(at + 2), words.PART_AFTER_AND[word]
@@ -78,6 +79,7 @@ def hour_in_words(line: Line, at: int) -> int | None:
         if line.texts[place] in words.HOUR:
             if direction(line, at, place + 1) > 0:
                 line.delays.append(Decimal(30))
+                line.times.append(at)
             return place + 1
     return None
 
@@ -86,6 +88,7 @@ def delay(line: Line, chain: list[int], numbers: list[Number], place: int) -> in
     """ "2 ghante baad": hours or minutes, the unit at `place`; the place after it."""
     if len(numbers) == 1 and numbers[0].value < LONGEST_DELAY_UNITS and direction(line, chain[0], place + 1) > 0:
         line.delays.append(numbers[0].value * (60 if line.texts[place] in words.HOUR else 1))
+        line.times.append(chain[0])
     return place + 1
 
 
@@ -133,6 +136,7 @@ def _take(line: Line, minutes: int | None, first: int, after: int) -> None:
         or line.texts[place] in words.AGO
     )
     line.clocks.append(None if bound else minutes)
+    line.times.append(first)
 
 
 def _half_of_day(line: Line, after: int) -> tuple[str | None, int]:

@@ -64,6 +64,7 @@ class Line:
     # Minutes after midnight, None if the half of the day is not clear; and minutes from now: "in 2 hours".
     clocks: list[int | None] = field(default_factory=list)
     delays: list[Decimal] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)  # where clocks and delays begin
     numbers: set[Decimal] = field(default_factory=set)
     end_of_day: bool = False
 

@@ -133,6 +133,8 @@ class _Sentence:
             word = self._texts[place]
             if word in words.CLAUSE_ENDS or word in words.MYSELF or word in words.ONLY:
                 break
+            if word in words.AT_PRESENT:
+                return _Verdict.MEANT  # "I can't talk now call tomorrow"
             others = others or place in self._phrases
             if word in words.NOT_IN_HINDI:
                 # "aaj nahi ho payega kal pakka": the verb is of the day before it.
@@ -153,7 +155,7 @@ class _Sentence:
         for earlier in range(place - 1, max(-1, place - 1 - FARTHEST_DENIAL_ITEMS), -1):
             if self._texts[earlier] in words.CLAUSE_ENDS:
                 return False
-            if earlier in self._phrases:
+            if earlier in self._phrases or self._texts[earlier] in words.AT_PRESENT:
                 return True
         return False
 

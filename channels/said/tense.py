@@ -75,7 +75,7 @@ class Verbs:
             behind = first_from(self._verbs, after, end)
             if behind < end:
                 return self._tense_at(behind, end)
-            if self._is_an_occasion(begin, end):
+            if stops is self.stops[0] and self._is_an_occasion(begin, end):
                 return Tense.OCCASION
             if not words.PAY.isdisjoint(self.texts[begin:end]):
                 return Tense.NONE  # "exam till 10th, pay on 11th"

@@ -330,6 +330,13 @@ def _said_at(quote: str | None, turns: Sequence[Turn], anchor: _Anchor) -> datet
 
 
 def _callback(callback: CallbackPosted, anchor: _Anchor) -> CallbackSaid | None:
+    """When they asked to be called; nothing where the words forbid the call: "mat call karo kal 5 pm"."""
+    for name, text in (("at_said", callback.at_said), ("quote", callback.quote)):
+        if text and said.rules_out_a_call(text):
+            anchor.warnings.add(
+                "due_date_contradicts", f"callback.{name}", "the words rule this time out: no call is asked for"
+            )
+            return None
     at = callback.at
     for text in (callback.at_said, callback.quote):
         if at is None and text:

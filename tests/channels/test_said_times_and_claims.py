@@ -81,6 +81,12 @@ def test_a_time_that_leaves_its_day_or_its_hour_open_is_none(text: str) -> None:
     assert moment(text, WEDNESDAY_EVENING, INDIA) is None
 
 
+def test_an_hour_that_the_zone_has_twice_is_no_clear_hour() -> None:
+    before_the_change = datetime.fromisoformat("2026-10-31T22:30:00-04:00")
+    assert moment("tomorrow at 1:30 am", before_the_change, "America/New_York") is None
+    assert moment("tomorrow at 3 am", before_the_change, "America/New_York") == datetime(2026, 11, 1, 8, tzinfo=UTC)
+
+
 def test_an_hour_that_the_zone_skips_is_no_clear_hour() -> None:
     before_the_change = datetime.fromisoformat("2026-03-28T12:00:00+00:00")
     assert moment("tomorrow 1:30 am", before_the_change, "Europe/London") is None

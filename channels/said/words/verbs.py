@@ -51,7 +51,13 @@ COME_TO_BE = spellings("ho हो")
 LATE = spellings("late due delay लेट")
 CUT = spellings("kat कट")
 ASKING = spellings("kya kyon kyu kyun kab क्या क्यों कब")
-WHY = spellings("why")
+WHY = spellings("why kyon kyu kyun kyo क्यों क्यूं")
+CALLING = spellings(
+    "call calls calling called callback phone phoning fon ring ringing baat contact contacting disturb bother message messages "
+    "msg कॉल फोन बात मैसेज"
+)
+FORBIDDING = spellings("mat don't dont never मत")
+AT_PRESENT = spellings("now abhi filhal filhaal currently अभी फिलहाल")
 EXCEPT = spellings("except chhod chod chhodkar alawa siwa")
 STOPPING = spellings("stop band bandh बंद")
 ASKING_FIRST = spellings("has have did do does is are was were why what when how")
