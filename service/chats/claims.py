@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, or_, select, update
 
 from service import records
 from service.chats.revising import Report
 from service.chats.rows import CHAT, LINE, due_times
 from service.intake import envelope
-from service.records.journal import sources_of
+from service.records.journal import JOURNAL, sources_of
 from service.tables import SUMMARY
 
 LINES_READ: Final = 2_000
@@ -98,37 +98,29 @@ def stored(conn: Connection, tenant: str, id_: int) -> Stored | None:
 
 def newest_revision(conn: Connection, tenant: str, chat: Stored) -> tuple[int, datetime | None]:
     """The highest revision of this conversation in the journal, whoever posted it, and when it took effect."""
-    journal = records.JOURNAL
-    its = (
-        journal.c.tenant == tenant,
-        journal.c.borrower_id.in_(_known_as(conn, tenant, chat.borrower_id)),
-        journal.c.channel == chat.channel,
-        journal.c.conversation_id == chat.conversation_id,
-        journal.c.type == SUMMARY,
-    )
-    order = journal.c.revision.desc()
-    row = conn.execute(select(journal.c.revision, journal.c.effective_at).where(*its).order_by(order).limit(1)).first()
+    newest = select(JOURNAL.c.revision, JOURNAL.c.effective_at).where(*_summaries_of(conn, tenant, chat))
+    row = conn.execute(newest.order_by(JOURNAL.c.revision.desc()).limit(1)).first()
     return (row[0] or 0, row[1]) if row else (0, None)
-
-
-def _known_as(conn: Connection, tenant: str, borrower_id: str) -> list[str]:
-    """The ids under which what was told of the borrower was journalled: those too under which nobody knew whose it was."""
-    sources = sources_of(conn, tenant, records.resolve_id(conn, tenant, borrower_id))
-    return [id_ for id_, _ in sources]
 
 
 def told(conn: Connection, tenant: str, chat: Stored) -> list[Report]:
     """The summaries of this conversation, whoever posted them, each with its event id, the newest `REVISIONS_READ` first."""
-    journal = records.JOURNAL
-    its = (
-        journal.c.tenant == tenant,
-        journal.c.borrower_id.in_(_known_as(conn, tenant, chat.borrower_id)),
-        journal.c.channel == chat.channel,
-        journal.c.conversation_id == chat.conversation_id,
-        journal.c.type == SUMMARY,
+    every = select(JOURNAL.c.event_id, JOURNAL.c.body).where(*_summaries_of(conn, tenant, chat))
+    newest = every.order_by(JOURNAL.c.revision.desc()).limit(REVISIONS_READ)
+    return [(event_id, envelope.document(body)) for event_id, body in conn.execute(newest)]
+
+
+def _summaries_of(conn: Connection, tenant: str, chat: Stored) -> tuple[ColumnElement[bool], ...]:
+    """Of a row of the journal: that it is a summary of this conversation, under whichever id of its borrower it was told, those
+    too under which nobody knew whose it was."""
+    sources = sources_of(conn, tenant, records.resolve_id(conn, tenant, chat.borrower_id))
+    return (
+        JOURNAL.c.tenant == tenant,
+        JOURNAL.c.borrower_id.in_([id_ for id_, _ in sources]),
+        JOURNAL.c.channel == chat.channel,
+        JOURNAL.c.conversation_id == chat.conversation_id,
+        JOURNAL.c.type == SUMMARY,
     )
-    newest = select(journal.c.event_id, journal.c.body).where(*its).order_by(journal.c.revision.desc())
-    return [(event_id, envelope.document(body)) for event_id, body in conn.execute(newest.limit(REVISIONS_READ))]
 
 
 def prepare(conn: Connection, mine: Claimed, prepared: bytes | None, changes: int | None) -> bool:
