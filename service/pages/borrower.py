@@ -16,7 +16,7 @@ from service import audit, records
 from service.anothers import is_anothers, wordless
 from service.narrative import BY_A_PERSON, Withheld, narrative, previous_step, said_in_words
 from service.pages import reading
-from service.pages.drawing import Page, day, hide, money
+from service.pages.drawing import Page, day, hide, mask, money
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfOne, listed
 from service.pages.reading import Seen, Start, cycle_of
@@ -121,7 +121,9 @@ class Item:
     """Of an event: its own fields by name."""
 
 
-def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy: Policy) -> Item:
+def _item(
+    told: Mapping[str, Any], hidden: frozenset[str], currencies: Mapping[str, str | None], now: datetime, policy: Policy
+) -> Item:
     is_told = told["kind"] == "conversation"
     type_ = "summary" if is_told else told["entry"]["type"]
     entry = lasting(told["entry"], type_, told["at"], now, policy)
@@ -139,12 +141,25 @@ def _item(told: Mapping[str, Any], hidden: frozenset[str], now: datetime, policy
         entered_state=entry.get("entered_state"),
         prose=_said(entry, hidden) if is_told else (),
         has_words=is_told and bool(entry.get("summary") or any((entry.get(n) or {}).get("quote") for n in QUOTED)),
-        promised={name: promised.get(name) for name in PROMISED} if promised else None,
+        promised=_promised(promised, currencies.get(f"{entry.get('channel')}:{entry.get('conversation_id')}"))
+        if promised
+        else None,
         turns=tuple(Turn(turn["speaker"], turn["text"]) for turn in entry.get("turns") or ()),
-        details=()
-        if is_told
-        else tuple((name, _detail(name, entry)) for name in SHOWN_FIELDS if entry.get(name) is not None),
+        details=() if is_told else _details(entry),
     )
+
+
+def _promised(posted: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
+    """As it was posted; of an amount without a currency, that of the promise that became of it."""
+    told = {name: posted.get(name) for name in PROMISED}
+    return told | {"currency": told["currency"] or currency}
+
+
+def _details(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """An event's own fields that are shown; of an identifier, enough to tell two of one person apart."""
+    shown = [(name, _detail(name, entry)) for name in SHOWN_FIELDS if entry.get(name) is not None]
+    called = entry.get("identifier")
+    return (*([(called["kind"], mask(called["value"], called["kind"]))] if called else []), *shown)
 
 
 def _somebody_elses(told: Mapping[str, Any]) -> Item:
@@ -274,6 +289,11 @@ async def _drawn(visit: Visit, who: Seen, *, revealed: bool) -> Borrower:
         lambda conn: audit.page(conn, visit.tenant, one.borrower_id, AUDIT_ROWS, None)
     )
     briefing = narrative(state, cycle, now=now)
+    currencies = {
+        one.promise_id: one.currency
+        for its in state.cycles
+        for one in (*([its.promise] if its.promise else []), *its.counter_proposals, *its.history)
+    }
     hidden, policy = hidden_by(state.withheld_texts), visit.parts.policies.for_tenant(visit.tenant)
     return Borrower(
         borrower_id=one.borrower_id,
@@ -307,7 +327,7 @@ async def _drawn(visit: Visit, who: Seen, *, revealed: bool) -> Borrower:
         timeline=tuple(
             _somebody_elses(item)
             if is_anothers(state, item["through"], item["at"], visit.parts.keyed_hash)
-            else _item(item, hidden, now, policy)
+            else _item(item, hidden, currencies, now, policy)
             for item in told.items
         ),
         next_cursor=told.next_cursor,

@@ -191,3 +191,16 @@ async def test_a_list_leads_back_to_its_beginning(house: Api, enter: Enter) -> N
         page = await browser.get("/ops/borrowers" + further[1].replace("&amp;", "&"))
         assert '<a href="?rung=proposed">To the beginning</a>' in page
         assert "Next page" not in page
+
+
+async def test_the_time_line_tells_of_what_currency_a_promise_is_and_which_of_two_was_linked(
+    house: Api, enter: Enter
+) -> None:
+    address = {"kind": "email", "value": "asha@example.com"}
+    linked = {"event_id": "e-1", "type": "identifier.linked", "occurred_at": house.ago(days=2), "borrower_id": "B-1"}
+    assert (await house.post("/v1/events", linked | {"identifier": address})).status == 200
+    await house.told("B-1", commitment={"amount": "12500", "due_date": "2026-12-03", "status": "proposed"})
+    async with enter() as browser:
+        line = words_of((await browser.get("/ops/borrowers/B-1")).partition('id="line"')[2])
+    assert "proposed INR 12,500 by Thu 3 Dec 2026" in line
+    assert "identifier linked email a•••@example.com" in line
