@@ -25,12 +25,13 @@ STOPS: Final = frozenset(
         # English, with the words of providers
         "stop", "stopall", "stop all", "stop it", "stop this", "stop now", "unsubscribe", "unsubscribe me", "opt out",
         "optout", "opt me out",
-        "quit", "revoke", "remove me", "remove my number", "leave me alone",
+        "quit", "revoke", "remove me", "remove my number", "remove me from list", "remove me from your list",
+        "remove me from this list", "take me off your list", "take me off this list", "leave me alone", "no messages",
         # Hindi in Latin script and in its own
         "band karo", "band kar do", "band kardo", "band karen", "band karein", "band kijiye", "bandh karo", "bandh kar do",
         "bund karo", "mat bhejo", "mat bhejna", "mat bhejiye",
         "बंद करो", "बंद कर दो", "बंद करें", "बंद करे", "बंद कीजिए", "बंद करिए", "बन्द करो", "बन्द करें", "मत भेजो", "मत भेजें",
-        "मत भेजिए", "रोकें",
+        "मत भेजिए", "रोकें", "स्टॉप", "स्टाप",
         # the others of India
         "थांबवा", "बंद करा", "বন্ধ করুন", "বন্ধ করো", "বন্ধ কৰক", "બંધ કરો", "ਬੰਦ ਕਰੋ", "ବନ୍ଦ କରନ୍ତୁ", "நிறுத்து", "நிறுத்தவும்",
         "நிறுத்துங்கள்", "ఆపు", "ఆపండి", "ನಿಲ್ಲಿಸಿ", "ನಿಲ್ಲಿಸು", "നിർത്തുക", "നിർത്തൂ", "بند کرو", "بند کریں", "بند کر دیں",
@@ -45,18 +46,22 @@ COURTESY: Final = frozenset(
     "thanks thankyou hello hi और bas बस".split()
 ) | {"thank you"}
 _ENDINGS: Final = (
-    "stop", "dont", "do not", "never", "no more", "band karo", "band kar do", "band kardo", "band karen", "band karein",
-    "band kijiye", "bandh karo", "bandh kar do", "bund karo", "mat bhejo", "mat bhejna", "mat bhejiye", "mat karo", "mat kijiye",
-    "mat karna", "mat kariye", "बंद करो", "बंद कर दो", "बंद करें", "बंद कीजिए", "बंद करिए", "बन्द करो", "मत भेजो", "मत भेजें",
-    "मत भेजिए", "मत करो", "मत करें", "मत कीजिए",
+    "i dont want", "i do not want", "stop", "quit", "dont want", "do not want", "dont", "do not", "never", "no more",
+    "nahi chahiye", "nahin chahiye", "नहीं चाहिए", "na karo", "na kare", "na karen", "na kijiye", "na bhejo",
+    "na bheje", "na bhejen", "na bhejiye", "ना करें", "ना भेजें", "न करें", "न भेजें", "mat kiya karo",
+    "mat bheja karo", "mat bheje", "mat bhejen", "band kar dijiye", "band kar dein", "band karo", "band kar do",
+    "band kardo", "band karen", "band karein", "band kijiye", "bandh karo", "bandh kar do", "bund karo", "mat bhejo",
+    "mat bhejna", "mat bhejiye", "mat karo", "mat kijiye", "mat karna", "mat kariye", "बंद करो", "बंद कर दो",
+    "बंद करें", "बंद कीजिए", "बंद करिए", "बन्द करो", "मत भेजो", "मत भेजें", "मत भेजिए", "मत करो", "मत करें",
+    "मत कीजिए",
 )  # fmt: skip
 _MESSAGES: Final = frozenset(
     "message messages messaging msg msgs msges sms text texts texting contact contacting whatsapp मैसेज मेसेज मैसेजेस संदेश सन्देश "
     "एसएमएस एस एम एस व्हाट्सएप".split()
 )
 _BESIDE: Final = frozenset(
-    "me us my to on this these the that your any all more such send sending from you mujhe mujhko hume humein hamein ko ye yeh "
-    "sab sabhi aise par pe मुझे मुझको हमें को ये यह सब सभी ऐसे पर".split()
+    "me us my to on this these the that your any all more such send sending from you aap bhejna karna mujhe mujhko hume "
+    "humein hamein ko ye yeh sab sabhi aise par pe मुझे मुझको हमें को ये यह सब सभी ऐसे पर आप भेजना करना".split()
 )
 _NOT_A_WORD: Final = re.compile(r"[^\w\s]|_")
 

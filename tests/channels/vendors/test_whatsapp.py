@@ -192,6 +192,9 @@ STOPS = [
     "stop messaging", "please dont contact me again", "stop sms", "never message me again", "leave me alone",
     "band karo", "band kar do", "msg band karo", "ye message band kar do", "mujhe message mat bhejo", "message mat karo ji",
     "kripya sms mat bhejo", "मैसेज बंद करो", "बंद करें", "कृपया बंद करें", "मुझे मैसेज मत करो", "मुझे संदेश मत भेजो", "मत भेजो",
+    "message bhejna band karo", "ye messages bhejna band kar do", "मैसेज भेजना बंद करो", "msg na karo", "mujhe message na bheje",
+    "mujhe msg nahi chahiye", "मुझे मैसेज नहीं चाहिए", "I don't want any messages", "no messages please", "aap message mat karo",
+    "aap mujhe message mat kiya karo", "quit messaging me", "remove me from your list", "स्टॉप",
     "थांबवा", "বন্ধ করুন", "બંધ કરો", "ਬੰਦ ਕਰੋ", "நிறுத்து", "ఆపండి", "ನಿಲ್ಲಿಸಿ", "നിർത്തുക", "بند کرو",
 ]  # fmt: skip
 SENTENCES = [
@@ -199,6 +202,8 @@ SENTENCES = [
     "band karo ye loan", "loan band kar do", "mat karo", "don't", "why don't you message me", "do you not send messages?",
     "cancel", "end", "I stopped my job", "message", "message karo", "mujhe message karo", "don't message my wife, call me",
     "abhi message mat karo, meeting mein hu", "payment band karo", "auto debit band karo", "खाता बंद करो", "no", "nahi",
+    "mujhe loan nahi chahiye", "message nahi mila", "no message received", "I don't want to pay", "meri wife ko message mat karo",
+    "kal message mat karo", "kya aap message band karoge?", "message na aaye to call karna", "link nahi chahiye",
 ]  # fmt: skip
 
 
