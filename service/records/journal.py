@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
+    Select,
     and_,
     bindparam,
     case,
@@ -162,39 +163,20 @@ def timeline(connection: Connection, tenant: str, borrower_id: str, limit: int, 
     Raises `BadCursor`.
     """
     sources = sources_of(connection, tenant, borrower_id)
-    of_conversation = _revisions(tenant, sources)
-    later = of_conversation.alias("later")
-    rank = ("revision", "effective_at", "event_id")
-    superseded = (
-        select(literal_column("1"))
-        .select_from(later)
-        .where(
-            later.c.channel == JOURNAL.c.channel,
-            later.c.conversation_id == JOURNAL.c.conversation_id,
-            tuple_(*(later.c[name] for name in rank)) > tuple_(*(JOURNAL.c[name] for name in rank)),
-        )
-        .exists()
-    )
-    every = of_conversation.alias("every")
-    revisions = (
-        select(func.count())
-        .select_from(every)
-        .where(every.c.channel == JOURNAL.c.channel, every.c.conversation_id == JOURNAL.c.conversation_id)
-        .scalar_subquery()
-    )
+    every = _revisions(tenant, sources)
     is_summary = JOURNAL.c.type == SUMMARY
     where = [
         JOURNAL.c.tenant == tenant,
         _told_of(JOURNAL, sources),
         JOURNAL.c.type.not_in(HIDDEN),
-        or_(not_(is_summary), not_(superseded)),
+        or_(not_(is_summary), not_(_has_a_higher(every))),
     ]
     if cursor is not None:
         at, event_id = place_in(cursor, str, str)
         where.append(tuple_(JOURNAL.c.effective_at, JOURNAL.c.event_id) < tuple_(instant_in(at), event_id))
     columns = (JOURNAL.c.type, JOURNAL.c.effective_at, JOURNAL.c.event_id, JOURNAL.c.loan_id, JOURNAL.c.cycle_id)
     wanted = (
-        select(*columns, case((is_summary, revisions), else_=1), JOURNAL.c.body, JOURNAL.c.stamps)
+        select(*columns, case((is_summary, _count_of(every)), else_=1), JOURNAL.c.body, JOURNAL.c.stamps)
         .where(*where)
         .order_by(JOURNAL.c.effective_at.desc(), JOURNAL.c.event_id.desc())
         .limit(limit + 1)
@@ -216,7 +198,25 @@ def timeline(connection: Connection, tenant: str, borrower_id: str, limit: int, 
     return page_of(items, limit, lambda item: (item["at"].isoformat(), item["event_id"]))
 
 
-def _revisions(tenant: str, sources: Sequence[tuple[str, datetime | None]]) -> Any:
+def _has_a_higher(every: Select[Any]) -> ColumnElement[bool]:
+    """Of a row of the journal: that there is a higher revision of its conversation among these."""
+    later = every.alias("later")
+    rank = ("revision", "effective_at", "event_id")
+    is_higher = tuple_(*(later.c[name] for name in rank)) > tuple_(*(JOURNAL.c[name] for name in rank))
+    return select(literal_column("1")).select_from(later).where(_same_conversation(later), is_higher).exists()
+
+
+def _count_of(every: Select[Any]) -> ColumnElement[int]:
+    """Of a row of the journal: how many of these are revisions of its conversation."""
+    each = every.alias("every")
+    return select(func.count()).select_from(each).where(_same_conversation(each)).scalar_subquery()
+
+
+def _same_conversation(other: FromClause) -> ColumnElement[bool]:
+    return and_(other.c.channel == JOURNAL.c.channel, other.c.conversation_id == JOURNAL.c.conversation_id)
+
+
+def _revisions(tenant: str, sources: Sequence[tuple[str, datetime | None]]) -> Select[Any]:
     """Every revision of every conversation of one borrower. Its type stands there as a literal for the partial index."""
     return select(
         JOURNAL.c.channel, JOURNAL.c.conversation_id, JOURNAL.c.revision, JOURNAL.c.effective_at, JOURNAL.c.event_id
