@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from service import audit, records
 from service.chats import rows as chats
 from service.pages.drawing import Page
-from service.pages.overview import Bar, today
+from service.pages.overview import Bar, Day, today
 from service.pages.page import Visit, page, pages
 from service.pages.queries import OfAudit, OfPage, OfPromises, OfResumes, OfSetAside, listed
 from service.pages.tables import csv_of, wants_csv
@@ -57,26 +57,7 @@ BROKEN_COLUMNS = ("received_at", "borrower_id", "loan_id", "effective_at", "even
 async def promises(visit: Visit) -> Response:
     wanted, day, now, tenant = visit.query(OfPromises), today(visit), visit.parts.clock(), visit.tenant
     night = day.start - timedelta(days=1)
-    limit, cursor = wanted.limit, wanted.cursor
-
-    def look(conn: Connection) -> records.Page:
-        match wanted.show:
-            case "today":
-                return board.promises_due_page(conn, tenant, day.date, day.date, now, limit, cursor)
-            case "week":
-                last = day.date + timedelta(days=WEEK_DAYS - 1)
-                return board.promises_due_page(conn, tenant, day.date, last, now, limit, cursor)
-            case "day":
-                its = wanted.day or day.date
-                return board.promises_due_page(conn, tenant, its, its, now, limit, cursor)
-            case "ledger":
-                return board.broken_page(conn, tenant, night, limit, cursor)
-            case "overdue":
-                return board.promises_overdue_page(conn, tenant, now - timedelta(days=OVERDUE_DAYS), now, limit, cursor)
-            case _:
-                return board.promises_overdue_page(conn, tenant, night, now, limit, cursor)
-
-    found = await listed(visit, look)
+    found = await listed(visit, lambda conn: _page_of(conn, tenant, wanted, day, now))
     is_ledgers = wanted.show == "ledger"
     if wants_csv(visit):
         return csv_of(visit, "promises", BROKEN_COLUMNS if is_ledgers else PROMISE_COLUMNS, found.items)
@@ -91,7 +72,7 @@ async def promises(visit: Visit) -> Response:
         return await visit.parts.database.read_slow(beside)
 
     ahead, told = await visit.parts.counts.of(f"promises {wanted.show == 'broken'} {tenant}", counted)
-    broken = found.items if is_ledgers else told.items if cursor is None else []
+    broken = found.items if is_ledgers else told.items if wanted.cursor is None else []
     return visit.show(
         Promises(
             show=wanted.show,
@@ -105,6 +86,27 @@ async def promises(visit: Visit) -> Response:
             filters=wanted.filters(),
         )
     )
+
+
+def _page_of(conn: Connection, tenant: str, wanted: OfPromises, day: Day, now: datetime) -> records.Page:
+    """The promises, or what the ledger called broken, that the page shows."""
+    limit, cursor = wanted.limit, wanted.cursor
+    night = day.start - timedelta(days=1)
+    match wanted.show:
+        case "today":
+            return board.promises_due_page(conn, tenant, day.date, day.date, now, limit, cursor)
+        case "week":
+            last = day.date + timedelta(days=WEEK_DAYS - 1)
+            return board.promises_due_page(conn, tenant, day.date, last, now, limit, cursor)
+        case "day":
+            its = wanted.day or day.date
+            return board.promises_due_page(conn, tenant, its, its, now, limit, cursor)
+        case "ledger":
+            return board.broken_page(conn, tenant, night, limit, cursor)
+        case "overdue":
+            return board.promises_overdue_page(conn, tenant, now - timedelta(days=OVERDUE_DAYS), now, limit, cursor)
+        case _:
+            return board.promises_overdue_page(conn, tenant, night, now, limit, cursor)
 
 
 def _days(ahead: dict[date, int], first: date) -> tuple[Bar, ...]:
@@ -149,24 +151,7 @@ class PastResumes(Page):
 @page(router, "GET", "/ops/resumes")
 async def past_resumes(visit: Visit) -> Response:
     wanted, tenant, day = visit.query(OfResumes), visit.tenant, today(visit)
-    only = resumes.Filter(
-        wanted.borrower_id,
-        wanted.rule,
-        wanted.fallback,
-        wanted.ignored,
-        channel=wanted.channel,
-        agent=wanted.agent,
-        as_proposed=wanted.as_proposed is True,
-        degraded=wanted.degraded is True,
-        crossed=wanted.crossed is True,
-        differs=wanted.differs,
-        entered=wanted.entered is True,
-        is_unnamed=wanted.unnamed is True,
-        granted=wanted.granted,
-        in_shadow=wanted.shadow is True,
-        since=day.start if wanted.today else wanted.since,
-        until=wanted.until,
-    )
+    only = _filter_of(wanted, day)
     await visit.parts.resumes.flush()
 
     def look(conn: Connection) -> records.Page:
@@ -203,6 +188,27 @@ async def past_resumes(visit: Visit) -> Response:
             crossed=crossed,
             ignored=ignored,
         )
+    )
+
+
+def _filter_of(wanted: OfResumes, day: Day) -> resumes.Filter:
+    return resumes.Filter(
+        wanted.borrower_id,
+        wanted.rule,
+        wanted.fallback,
+        wanted.ignored,
+        channel=wanted.channel,
+        agent=wanted.agent,
+        as_proposed=wanted.as_proposed is True,
+        degraded=wanted.degraded is True,
+        crossed=wanted.crossed is True,
+        differs=wanted.differs,
+        entered=wanted.entered is True,
+        is_unnamed=wanted.unnamed is True,
+        granted=wanted.granted,
+        in_shadow=wanted.shadow is True,
+        since=day.start if wanted.today else wanted.since,
+        until=wanted.until,
     )
 
 
