@@ -24,8 +24,19 @@ from service.live import without_live
 from service.narrative import Narrative, Withheld, narrative, said_in_words
 from service.policy import Policy
 from service.reading import Known
+from service.records.pages import page_of
 from service.retention.reading import told
-from service.routes.reads import OfNothing, OfPage, after, paged, readable
+from service.routes.reads import (
+    OfNothing,
+    OfPage,
+    after,
+    cursor_of,
+    going_on,
+    paged,
+    place_of,
+    readable,
+    time_and_id,
+)
 from service.strictjson import as_sent
 from service.web.calls import Call, Parameters, answered, answered_as_sent, call, checked, routes
 from statemachine.conclusions import STAGES, Cycle, KnownFact
@@ -215,14 +226,24 @@ async def _holding(call: Call, one: Known, read: str) -> list[KnownFact]:
     )
 
 
-@call(router, "GET", "/v1/borrowers/{borrower_id}/facts", "get_facts", scope="read", query=OfNothing)
+@call(
+    router, "GET", "/v1/borrowers/{borrower_id}/facts", "get_facts", scope="read", query=OfPage,
+    answers="200: what was stated and what was inferred, newest first, each with its source in words.",
+)  # fmt: skip
 async def get_facts(call: Call) -> Response:
     """What do you remember about me? Each fact with its source in words."""
-    one, policy = await known(call, call.query(OfNothing))
+    wanted = call.query(OfPage)
+    one, policy = await known(call, wanted)
+    whose = (one.borrower_id, path_id(call))
+    with going_on():
+        before = time_and_id(place_of(call, wanted, whose))
     is_withheld = call.is_a_tools and not policy.hands_out(one.borrower_id)
     facts = [] if is_withheld else await _holding(call, one, "facts")
-    items = [fact_answer(f) | {"said": said_in_words(f, one.state)} for f in facts]
-    return answered({"items": items, "next_cursor": None})
+    behind = [f for f in facts if before is None or (f.observed_at, f.fact_id) < before]
+    shown = [fact_answer(f) | {"said": said_in_words(f, one.state)} for f in behind[: wanted.limit + 1]]
+    page = page_of(shown, wanted.limit, lambda fact: (fact["observed_at"].isoformat(), fact["fact_id"]))
+    goes_on = page.next_cursor and cursor_of(call, wanted, page.next_cursor, whose)
+    return answered({"items": page.items, "next_cursor": goes_on})
 
 
 @call(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -15,9 +14,9 @@ from service.decisions import claims, rows
 from service.decisions.bodies import DecisionCheck, DecisionTaken
 from service.decisions.decisions import Found, correction_shown
 from service.errors import UnknownBorrower
-from service.records.pages import Page, cursor_at, instant_in, page_of, place_in
+from service.records.pages import Page, cursor_at, page_of
 from service.routes.borrowers import path_id
-from service.routes.reads import OfPage, after, cursor_of, going_on, paged, place_of
+from service.routes.reads import OfPage, after, cursor_of, going_on, paged, place_of, time_and_id
 from service.web.calls import Call, Parameters, answered, call, checked, routes
 from statemachine.wire import Id
 
@@ -101,7 +100,7 @@ async def get_decisions(call: Call) -> Response:
     real = await call.parts.database.read(lambda conn: records.resolve_id(conn, call.tenant, borrower_id))
     whose = (real, borrower_id)
     with going_on():
-        before = _before(place_of(call, wanted, whose))
+        before = time_and_id(place_of(call, wanted, whose))
     found = await call.parts.decisions.listed(
         call.tenant, borrower_id, is_history=is_history, limit=wanted.limit, before=before
     )
@@ -127,7 +126,7 @@ async def list_corrections(call: Call) -> Response:
     await after(call, wanted.after)
 
     def look(conn: Connection, place: str | None) -> Page:
-        found = rows.list_corrections(conn, call.tenant, wanted.status, wanted.limit + 1, _before(place))
+        found = rows.list_corrections(conn, call.tenant, wanted.status, wanted.limit + 1, time_and_id(place))
         items = [_correction(row) for row in found]
         return page_of(items, wanted.limit, lambda item: (item["created_at"].isoformat(), item["correction_id"]))
 
@@ -164,11 +163,3 @@ def _correction(row: Any) -> dict[str, Any]:
     )
     told = {name: getattr(row, name) for name in named}
     return correction_shown(row) | told | {"entity": row.entity or None, "source_read_at": row.source_read_at}
-
-
-def _before(place: str | None) -> tuple[datetime, str] | None:
-    """A time and an id, of the place that a cursor names; raises `BadCursor`."""
-    if place is None:
-        return None
-    at, id_ = place_in(place, str, str)
-    return instant_in(at), id_

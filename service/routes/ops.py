@@ -19,7 +19,7 @@ from service.intake.receive import retried
 from service.records.pages import instant_in, page_of, place_in
 from service.resuming import resumes
 from service.routes.borrowers import Yes
-from service.routes.reads import OfNothing, OfPage, after, paged
+from service.routes.reads import OfNothing, OfPage, after, paged, time_and_id
 from service.web.calls import Call, answered, call, routes
 from statemachine.wire import Channel, Id, Instant, Name
 
@@ -202,11 +202,7 @@ async def list_resumes(call: Call) -> Response:
     )
 
     def look(conn: Connection, place: str | None) -> records.Page:
-        before = None
-        if place is not None:
-            at, resume_id = place_in(place, str, str)
-            before = (instant_in(at), resume_id)
-        items = resumes.page(conn, call.tenant, only, wanted.limit + 1, before)
+        items = resumes.page(conn, call.tenant, only, wanted.limit + 1, time_and_id(place))
         return page_of(items, wanted.limit, lambda item: (item["at"].isoformat(), item["resume_id"]))
 
     page = await paged(call, wanted, look)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Final
 
 import structlog
@@ -18,7 +19,7 @@ from sqlalchemy import Connection
 from service import strictjson
 from service.after import all_merged
 from service.errors import FieldError, InvalidBody, NotYetMerged, Unreadable
-from service.records.pages import BadCursor, Page
+from service.records.pages import BadCursor, Page, instant_in, place_in
 from service.web.calls import Call, Parameters
 from statemachine.record import UnreadableRecord
 from statemachine.stamps import UnreadableEntry
@@ -117,6 +118,14 @@ def place_of(call: Call, wanted: OfPage, whose: Sequence[str] = ("",)) -> str | 
 def cursor_of(call: Call, wanted: OfPage, place: str, whose: Sequence[str] = ("",)) -> str:
     """The cursor of this list for what is behind the place; it is of the first of those ids."""
     return f"{place}.{_seal(call, wanted, whose[0], place)}"
+
+
+def time_and_id(place: str | None) -> tuple[datetime, str] | None:
+    """The place of a list that is ordered by these; raises `BadCursor`."""
+    if place is None:
+        return None
+    at, id_ = place_in(place, str, str)
+    return instant_in(at), id_
 
 
 _OF_ANOTHER: Final = "a cursor goes on in the list that gave it, asked for with the same filters"

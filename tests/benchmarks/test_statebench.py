@@ -207,7 +207,7 @@ class Ours:
         context = await service.post(f"{path}/context", asked)
         assert (context.status, context["degraded"]) == (200, False), context
         told = [context["text"]]
-        for what in ("/briefing?channel=voice", "/decisions?purpose=current", "/facts"):
+        for what in ("/briefing?channel=voice", "/decisions?purpose=current", "/facts?limit=200"):
             told.append(json.dumps((await service.get(path + what)).document, ensure_ascii=False))
         for query in (story.prompt, *{s.text for s in story.statements}):
             found = await service.post(f"{path}/recall", {"query": query[:400], "purpose": "current", "limit": 20})

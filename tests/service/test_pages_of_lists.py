@@ -29,6 +29,7 @@ async def _plant(service: Api, *borrowers: str, hours: float = 200) -> None:
                 "decided_at": service.ago(hours=5),
             }  # fmt: skip
             assert (await service.post("/v1/decisions", decision)).status == 201
+            await service.event("fact.stated", borrower, kind="employment", text=f"trade {n}", hours=hours - n)
             await service.resume(borrower)
             await service.resume(borrower, channel="whatsapp")
             once = {"event_id": service.name("x"), "type": "fact.stated", "borrower_id": borrower, "kind": "goal"}
@@ -39,6 +40,8 @@ async def _plant(service: Api, *borrowers: str, hours: float = 200) -> None:
 LISTS = (
     "/v1/borrowers/B-1/timeline?",
     "/v1/borrowers/B-2/timeline?",
+    "/v1/borrowers/B-1/facts?",
+    "/v1/borrowers/B-2/facts?",
     "/v1/borrowers/B-1/decisions?",
     "/v1/borrowers/B-1/decisions?purpose=history&",
     "/v1/borrowers/B-2/decisions?",
@@ -136,6 +139,30 @@ async def test_a_cursor_outlives_the_process_that_gave_it(tmp_path: Path) -> Non
             answer = await service.get(f"{path}cursor={cursor}")
             assert answer.status == 200, path
             assert len(answer["items"]) == len(rest[path]), path
+
+
+async def test_facts_are_told_in_pages_each_once_and_newest_first(service: Api) -> None:
+    same = service.ago(hours=7)
+    for n in range(7):
+        await service.event("fact.stated", "B-9", kind="goal", text=f"goal {n}", occurred_at=same)
+    whole = (await service.get("/v1/borrowers/B-9/facts"))["items"]
+    for limit in (1, 2, 3, 6, 7, 200):
+        told, cursor = [], ""
+        while True:
+            page = await service.get(f"/v1/borrowers/B-9/facts?limit={limit}{cursor}")
+            assert len(page["items"]) <= limit
+            told += page["items"]
+            if page["next_cursor"] is None:
+                break
+            cursor = f"&cursor={page['next_cursor']}"
+        assert told == whole
+    assert [(fact["observed_at"], fact["fact_id"]) for fact in whole] == sorted(
+        ((fact["observed_at"], fact["fact_id"]) for fact in whole), reverse=True
+    )
+    for n in range(60):
+        await service.event("fact.stated", "B-9", kind="complaint", text=f"complaint {n}")
+    page = await service.get("/v1/borrowers/B-9/facts")
+    assert (len(page["items"]), page["next_cursor"] is None) == (50, False)
 
 
 async def test_a_list_that_was_begun_under_a_provisional_id_goes_on_when_they_are_known(service: Api) -> None:
