@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from channels.said import numbers
 from service import records, screening_examples, withheld
+from service.anothers import is_anothers
 from service.errors import FieldError, InvalidBody, NotFound
 from service.pages import reading, session
 from service.pages.actions import Ask, Asked, Moved, hidden, reason_of, ticket_of
@@ -25,6 +26,7 @@ from service.retention.reading import QUOTED
 from statemachine.conclusions import WithheldText
 from statemachine.screening import screened
 from statemachine.screening.sentences import sentences_of
+from statemachine.stamps import Stamps
 from statemachine.withholding import hidden_by
 from statemachine.words import folded
 
@@ -57,6 +59,9 @@ async def _report(visit: Visit, who: Seen) -> _Report:
     def look(conn: Connection) -> Mapping[str, Any]:
         first = records.merged_entry(conn, visit.tenant, event_id)
         if first is None or records.resolve_id(conn, visit.tenant, first.borrower_id) != who.one.borrower_id:
+            raise NotFound
+        stamps = Stamps.model_validate_json(first.stamps)
+        if is_anothers(who.one.state, stamps.through, stamps.effective_at, visit.parts.keyed_hash):
             raise NotFound
         return records.bodies(conn, visit.tenant, [event_id]).get(event_id, {})
 
