@@ -9,7 +9,7 @@ records. Any text of any length is read once and never raises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -249,8 +249,8 @@ def _found(
         return []
     verbs = verbs or Verbs(line)
     seen = (
-        _seen(phrase, today, direction)
-        for phrase in line.days
+        replace(_seen(phrase, today, direction), offered=line.is_offered_beside(earlier, phrase))
+        for earlier, phrase in zip((None, *line.days), line.days, strict=False)
         if (open_ended or not phrase.open_ended) and verbs.tense(phrase.first, phrase.after) in tenses
     )
     return [days for days in seen if days.days or days.impossible]
@@ -276,7 +276,7 @@ def _settled(found: list[Days], earliest: date = date.min, latest: date = date.m
     groups: list[Days] = []
     for days in dict.fromkeys(found):
         for place, group in enumerate(groups[:MOST_NARROWED]):
-            common = group.common(days)
+            common = () if days.offered else group.common(days)
             if common:
                 groups[place] = Days(common)
                 break

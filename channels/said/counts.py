@@ -77,6 +77,8 @@ class Counts:
         if at and self._pieces[at - 1].kind > Kind.MARK:
             return False  # it belongs to what stands before, whatever that is
         before = self._words[at - 1] if at else _NOTHING
+        if before in words.SIXTY_OR_WITH and self._words[at] in words.HUNDRED:
+            return False  # "sath sau": seven hundred, or sixty
         if before == "of" and at > 1:
             before = self._words[at - 2]  # "a couple of thousand"
         return before not in words.NOT_AN_EXACT_NUMBER and not self._words[at].endswith("s")
@@ -175,6 +177,8 @@ class Counts:
                 return None
             value, after = 1 + quarter, at + 1
         else:
+            if follower in words.SIXTY_OR_WITH and self._words[at + 2] in words.HUNDRED:
+                return None  # "paune sath sau": of seven hundred, or of sixty
             base = self._small(at + 1, after_quarter=True)
             if base is None and follower.isdigit() and len(follower) <= 2:
                 base = Decimal(follower), at + 2

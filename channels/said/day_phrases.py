@@ -322,6 +322,8 @@ def length_without_number(line: Line, at: int) -> int | None:
     ago = article and follower in words.AGO
     if not ahead and not ago:
         return None
+    if line.before(at) in words.QUARTERS:
+        return place + 1  # "sava mahine baad" is no day that anybody works out
     if unit in words.HOUR:
         return delay(line, [at], [_ONE], place) if ahead else place + 1
     if unit in words.WEEK or unit in words.MONTH or (article and unit in words.DAY):

@@ -19,11 +19,13 @@ AHEAD, BACK = 1, -1
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """The days a phrase may mean, in order: none if `impossible`, one if clear, the two ends if it is a `span`."""
+    """The days a phrase may mean, in order: none if `impossible`, one if clear, the two ends if it is a `span`. `offered` beside
+    the phrase before it ("this Friday or next Friday") it narrows nothing down."""
 
     days: tuple[date, ...] = ()
     span: bool = False
     impossible: bool = False
+    offered: bool = False
 
     def covers(self, day: date) -> bool:
         return day in self.days or (self.span and self.days[0] <= day <= self.days[-1])

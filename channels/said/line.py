@@ -175,6 +175,12 @@ class Line:
         phrases.append(DayPhrase(whens, first, after, open_ended))
         return after
 
+    def is_offered_beside(self, earlier: DayPhrase | None, phrase: DayPhrase) -> bool:
+        """Whether "or" joins it to the day before it: "this Friday or next Friday"."""
+        if earlier is None or self.before(phrase.first) not in words.OR:
+            return False
+        return self.skip(earlier.after, words.KO, 1) == phrase.first - 1
+
     def denies_ahead(self, first: int) -> bool:
         """ "not 5000", "not on the 25th", "neither the 18th nor the 20th", "na 18 ko na 20 ko"."""
         before = first - 1

@@ -188,7 +188,10 @@ class Verbs:
             if self.texts[place + 1] in words.REST:
                 break  # "2000 diya tha baaki 5 ko dunga"
             place, tense = place + 1, further
-        return Tense.NONE if self.texts[place + 1] in words.UNREAL else tense
+        follower, beyond = self.texts[place + 1 : place + 3]
+        if tense is Tense.PAST and follower in words.IN_THAT_CASE and beyond not in words.IT_IS:
+            return Tense.NONE  # "10 tak ho gaya to theek"; but "diya to tha"
+        return Tense.NONE if follower in words.UNREAL else tense
 
     def will_be_elsewhere(self, will: int, end: int) -> bool:
         """ "I will be out till the 25th", "they will pay me on the 25th"."""

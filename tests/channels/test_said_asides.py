@@ -142,6 +142,26 @@ def test_a_sum_of_something_else_is_not_promised(text: str, value: str | None) -
     assert (said.value if said else None) == (Decimal(value) if value else None)
 
 
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("this Friday or next Friday", ("2026-03-20", "2026-03-27")),
+        ("is shukravar ko ya agle shukravar ko", ("2026-03-20", "2026-03-27")),
+        ("20 tak ho gaya to theek nahi to 22 tak", ("2026-03-20", "2026-03-22")),
+    ],
+)
+def test_a_day_that_is_offered_beside_another_narrows_nothing_down(text: str, candidates: tuple[str, ...]) -> None:
+    said = due_date(text, WEDNESDAY, INDIA)
+    assert said is not None
+    assert (said.value, tuple(day.isoformat() for day in said.candidates)) == (None, candidates)
+
+
+@pytest.mark.parametrize("text", ["sava mahine baad", "sath sau", "paune sath sau"])
+def test_what_nobody_works_out_is_neither_a_day_nor_a_sum(text: str) -> None:
+    assert due_date(text, WEDNESDAY, INDIA) is None
+    assert amount(text) is None
+
+
 def test_a_bare_number_that_may_be_a_day_promises_no_sum() -> None:
     for text in ("25 pakka", "25 kar do", "25 nahi 26"):
         assert promised_amount(text) is None
