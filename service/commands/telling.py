@@ -43,12 +43,13 @@ async def _demo(settings: Settings, policies: Policies, stay: bool) -> None:
 
         async def story(url: str, stop: Callable[[], None]) -> None:
             try:
-                await asyncio.to_thread(play, Story(url, key, say=click.echo))
+                played = Story(url, key, say=click.echo)
+                await asyncio.to_thread(play, played)
                 told.append(None)
             except (StoryFailed, OSError) as failed:
                 told.append(failed)
             if stay and told == [None]:
-                click.echo(_farewell(url, key, key_file))
+                click.echo(_farewell(url, key, key_file, played.run))
             else:
                 stop()
 
@@ -63,7 +64,8 @@ def _contact_at_any_hour(policies: Policies) -> Policies:
     return Policies(policies.defaults, {**policies.tenants, DEMO_TENANT: always}, policies.problems)
 
 
-def _farewell(url: str, key: str, key_file: Path) -> str:
+def _farewell(url: str, key: str, key_file: Path, run: str) -> str:
+    """What can be tried. Its conversation is another in each run, for a store that is used again has the last one's."""
     header = f"-H 'Authorization: Bearer {key}'"
     json_header = f"{header} -H 'Content-Type: application/json'"
     ended = (utc_now() - timedelta(hours=2)).isoformat(timespec="seconds")
@@ -83,7 +85,7 @@ Try:
   curl -s {header} {url}/v1/borrowers
 
   curl -s {json_header} {url}/v1/summaries -d \\
-    '{{"borrower_id": "B-1", "channel": "whatsapp", "conversation_id": "c-1", "ended_at": "{ended}",
+    '{{"borrower_id": "B-1", "channel": "whatsapp", "conversation_id": "c-{run}", "ended_at": "{ended}",
       "outcome": "connected", "commitment": {{"amount_said": "5k", "due_date_said": "month end"}}}}'
 
   curl -s {json_header} {url}/v1/resume -d '{{"channel": "voice", "borrower_id": "B-1"}}'

@@ -105,7 +105,13 @@ def test_a_memory_that_hands_nothing_out_fails_the_demo_at_the_step_that_needs_i
     assert told.stderr.startswith("failed: step 3: ")
 
 
-def test_staying_prints_where_and_how_and_what_it_prints_works_as_printed(store: Service) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_staying_prints_where_and_how_and_what_it_prints_works_as_printed(store: Service, again: bool) -> None:
+    """Also on a store on which it was told and tried before."""
+    if again:
+        with _staying(store) as told:
+            for line in _curl_lines(told):
+                assert _Asked.of(line).answer().status_code == 200
     with _staying(store) as told:
         url = re.search(r"stays up at (http://127\.0\.0\.1:\d+)", told)
         assert url is not None
@@ -119,7 +125,7 @@ def test_staying_prints_where_and_how_and_what_it_prints_works_as_printed(store:
             asked = _Asked.of(line)
             assert asked.url.startswith(url[1])
             assert asked.headers["Authorization"] == f"Bearer {key}"
-            answer = httpx.request(asked.method, asked.url, headers=asked.headers, content=asked.data)
+            answer = asked.answer()
             assert answer.status_code == 200, answer.text
             _by_a_shell(line)
         assert answer.json()["commitment"]["status"] == "proposed"
@@ -163,6 +169,9 @@ class _Asked:
     def __init__(self, url: str, headers: dict[str, str], data: str | None) -> None:
         self.url, self.headers, self.data = url, headers, data
         self.method = "GET" if data is None else "POST"
+
+    def answer(self) -> httpx.Response:
+        return httpx.request(self.method, self.url, headers=self.headers, content=self.data)
 
     @classmethod
     def of(cls, line: str) -> _Asked:
