@@ -47,6 +47,8 @@ _PYDANTIC_CODES: Final[Mapping[str, str]] = {
     "timezone_aware": "naive_timestamp",  # should be aware
     "string_too_long": "too_long",
 }
+ERRORS_READ: Final = 1_000
+"""Of one document: a list of hundreds of thousands of nothings would hold everybody up, and only the first are told."""
 TOO_LARGE: Final = "too_large"  # a validator's own code for what is a 413, as for `extra`
 PROSE_FIELDS: Final = frozenset({"summary", "extra"})  # too long is 413 here and 422 elsewhere (API 3, 14)
 
@@ -64,14 +66,15 @@ def invalid_body(
     document tells which of their parts the client wrote. `repaired` are the paths from `strictjson.parse`; ids among
     them are refused too.
     """
-    details = error.errors(include_url=False, include_input=False)
+    details = error.errors(include_url=False, include_input=False)[:ERRORS_READ]
     found = _one_per_field(_field_error(detail, document) for detail in details)
     for field, code in found.items():
         if code == TOO_LARGE or (code == "too_long" and field in prose):
             return TooLarge(field)
     for broken in broken_ids(repaired):
         found[broken.field] = broken.code
-    return InvalidBody([FieldError(field, code) for field, code in found.items()])
+    more = f"more than {ERRORS_READ:,} fields are wrong" if error.error_count() > ERRORS_READ else None
+    return InvalidBody([FieldError(field, code) for field, code in found.items()], more)
 
 
 ID_NAMES: Final = frozenset(

@@ -218,3 +218,12 @@ def test_a_repaired_id_is_refused_by_name(repaired: tuple[str, ...], wanted: lis
 def test_a_repaired_id_is_told_beside_the_other_faults() -> None:
     problem = refused(Summaries, {"conversation_id": "c\ufffd", "paid": 1}, repaired=("conversation_id", "summary"))
     assert set(problem.errors) == {("conversation_id", "bad_id"), ("paid", "unknown_field")}
+
+
+def test_of_very_many_faults_the_first_are_told_and_that_there_are_more() -> None:
+    unknown = {f"k{number}": 1 for number in range(invalid.ERRORS_READ)}
+    few = refused(Summaries, {**GOOD, **unknown})
+    assert (len(few.errors), few.body()["detail"]) == (invalid.ERRORS_READ, f"{invalid.ERRORS_READ} fields are wrong")
+    many = refused(Summaries, {**GOOD, **unknown, "one": 1})
+    assert many.body()["detail"] == "more than 1,000 fields are wrong"
+    assert {error.code for error in many.errors} == {"unknown_field"}
