@@ -90,6 +90,7 @@ def test_of_two_observed_at_one_instant_the_later_report_counts() -> None:
     assert newest([seen("v1", 1, 10), seen("v2", 1, 9)]) == seen("v1", 1, 10)
     assert takes_over(seen("v1", 1, 10), seen("v2", 1, 9))
     assert not takes_over(seen("v2", 1, 9), seen("v1", 1, 10))
+    assert takes_over(seen("v2", 1, 9), seen("v1", 1, 9)), "of two reports at one instant the one that came last"
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 5)), min_size=1, max_size=12))
@@ -173,3 +174,4 @@ def test_a_key_is_of_one_decision_and_version(a: str, b: str, c: str, d: str) ->
     if (a, b) != (c, d):
         assert correction_key(a, b) != correction_key(c, d)
     assert correction_key("D-1", "v13") == "D-1:v13"
+    assert len({correction_key("a:b", "c"), correction_key("a%3Ab", "c"), correction_key("a", "b:c")}) == 3

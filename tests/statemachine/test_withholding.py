@@ -155,6 +155,12 @@ def test_of_a_quote_no_more_goes_than_says_what_is_withheld(quote: str | None, l
     assert unquoted(quote, frozenset({folded(SENTENCE)})) == left
 
 
+def test_a_quote_of_several_sentences_that_was_withheld_as_a_whole_is_told_by_none_of_them() -> None:
+    hidden = frozenset({folded("Martha called. He paid.")})
+    assert unquoted("Martha called. He paid.", hidden) is None
+    assert unquoted("Martha called.", hidden) == "Martha called."
+
+
 def test_words_that_only_name_terms_stay_while_they_say_but_a_part() -> None:
     hidden = frozenset({folded("She will pay 500 on the 25th.")})
     assert unquoted("500 on the 25th", hidden) is None

@@ -175,6 +175,12 @@ def test_what_was_not_agreed_to_was_not_read_back(told: tuple[str, ...]) -> None
     assert not seen(*told)
 
 
+def test_the_year_of_the_day_is_no_other_amount() -> None:
+    assert seen("A: So by 25 Feb 2026?", "B: haan")
+    assert seen("A: So 5000 by 25th?", "B: haan, 25 Feb 2026")
+    assert not seen("A: So 2025 by 25 Feb 2026?", "B: haan")
+
+
 def test_one_of_the_terms_is_enough_when_there_is_only_one() -> None:
     assert seen("A: So on the 25th?", "B: haan", amount=None)
     assert seen("A: So 5000?", "B: haan", due_date=None)
