@@ -181,7 +181,7 @@ class Chats:
         return None
 
     def _give_back(self, conn: Connection, tenant: str, event: IdentifierUnlinked, policy: Policy) -> None:
-        """Chats that came by the number alone were never this borrower's: they are whoever's it is, once that is known."""
+        """Chats that came by the number alone were never this borrower's: they are whoever's it is, now or once that is known."""
         identifier = naming.identified(event.identifier, policy)
 
         def is_by_number(named: Mapping[str, Any]) -> bool:
@@ -196,7 +196,9 @@ class Chats:
         anothers = [id_ for id_, named in chats if is_by_number(json.loads(named))]
         if anothers:
             nobody = provisional_id(self._secrets, identifier.kind, identifier.value)
-            rows.rehome(conn, tenant, event.borrower_id, nobody, anothers)
+            named = naming.find(conn, tenant, naming.Called(None, identifier, None), self._secrets)
+            whose = named.borrower_id if named.borrower_id != event.borrower_id else None  # not unlinked yet
+            rows.rehome(conn, tenant, event.borrower_id, whose or nobody, anothers)
 
     @staticmethod
     def _called(message: ChatMessage, policy: Policy) -> tuple[Named, naming.Called]:

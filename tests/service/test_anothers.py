@@ -154,3 +154,20 @@ async def test_an_open_chat_of_somebody_else_is_not_open_with_this_borrower(serv
     assert await open_with(borrower) == {"by-name", "by-both"}
     await service.event("identifier.linked", right, hours=0, identifier=phone)
     assert await open_with(right) == {"by-number"}
+
+
+async def test_an_open_chat_of_a_number_that_is_somebodys_already_is_open_with_them(service: Api) -> None:
+    wrong, right, phone = service.name("B"), service.name("B"), service.phone()
+    await service.event("identifier.linked", wrong, hours=100, identifier=phone)
+    said = {
+        "channel": "whatsapp",
+        "conversation_id": "c-1",
+        "message_id": "m-1",
+        "speaker": "borrower",
+        "text": "hello",
+    }
+    await service.event("conversation.message", hours=0.05, identifier=phone, **said)
+    await service.event("identifier.linked", right, hours=0, identifier=phone)
+    await service.event("identifier.unlinked", wrong, hours=0, identifier=phone, reason="wrong_borrower")
+    assert (await service.resume(wrong))["open_conversations"] == []
+    assert [chat["conversation_id"] for chat in (await service.resume(right))["open_conversations"]] == ["c-1"]
