@@ -22,7 +22,9 @@ from zoneinfo import ZoneInfo
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
-from phonenumbers import NumberParseException, is_valid_number, parse
+from phonenumbers import NumberParseException, PhoneNumberType, is_valid_number, number_type, parse
+
+from channels.identifiers import SHORTEST_WITH_COUNTRY_CODE
 
 TEMPLATES: Final = Path(__file__).parents[2] / "templates"
 ROOM: Final = TEMPLATES / "ops"
@@ -218,10 +220,11 @@ def hide(text: str | None) -> str:
     return "".join(part for part, _ in _parts(text or ""))
 
 
-def hide_in_id(name: str | None, region: str) -> str:
-    """An id of the lender's or a vendor's, for a file. What in it can be called there is masked; a customer's number of nine
-    digits, or a time, is nobody's number and tells one customer from another."""
-    return "".join(part for part, _ in _parts(name or "", region))
+def hide_in_id(name: str | None, region: str, *, abroad: bool = False) -> str:
+    """An id, for a file: masked in it is what a mobile phone there can be called by, and not every long number. A customer's
+    number, or a time, is nobody's, and tells one row from another. `abroad`: also what is a mobile's elsewhere, as in ids that
+    vendors make of a number."""
+    return "".join(part for part, _ in _parts(name or "", region, abroad=abroad))
 
 
 def hidden(text: str | None) -> Markup:
@@ -235,9 +238,9 @@ def told(text: str | None) -> Markup:
 
 
 @pass_context
-def own(context: Context, name: str | None) -> Markup:
+def own(context: Context, name: str | None, *, abroad: bool = True) -> Markup:
     """`hide_in_id` for a page."""
-    return _apart(_drawn(_parts(name or "", context["frame"].region)), name or "")
+    return _apart(_drawn(_parts(name or "", context["frame"].region, abroad=abroad)), name or "")
 
 
 def apart(text: str | None) -> Markup:
@@ -255,11 +258,16 @@ def _drawn(parts: list[tuple[str, bool]]) -> Markup:
     )
 
 
-def _parts(text: str, region: str | None = None) -> list[tuple[str, bool]]:
-    """A text in order, each part with whether it was masked. With a region: only numbers that can be called from there."""
+def _parts(text: str, region: str | None = None, *, abroad: bool = True) -> list[tuple[str, bool]]:
+    """A text in order, each part with whether it was masked. With a region: as an id."""
     found = sorted(
-        [(number.span(), _number(number[0], region)) for number in _NUMBER.finditer(text)]
-        + [(address.span(), mask(address[0], "email")) for address in _ADDRESS.finditer(text)]
+        [
+            (number.span(), _number(number[0]))
+            for number in _NUMBER.finditer(text)
+            if region is None or _is_mobile_in(number[0], region, abroad=abroad)
+        ]
+        + [(address.span(), mask(address[0], "email")) for address in _ADDRESS.finditer(text)],
+        key=lambda one: one[0],
     )
     parts: list[tuple[str, bool]] = []
     end = 0
@@ -271,21 +279,29 @@ def _parts(text: str, region: str | None = None) -> list[tuple[str, bool]]:
     return [part for part in (*parts, (text[end:], False)) if part[0]]
 
 
-def _number(digits: str, region: str | None) -> str | None:
-    """A number as it is masked; None for what is none. In an id it may stand between other numbers of the same spelling."""
+def _number(digits: str) -> str | None:
+    """A number as it is masked; None for what is none."""
     if _DATE.match(digits) or _AMOUNT.fullmatch(digits):
-        return None
-    if region is not None and not any(_can_be_called(one, region) for one in (digits, *_RUN.findall(digits))):
         return None
     return mask(re.sub(r"[\s().-]", "", digits))
 
 
+def _is_mobile_in(digits: str, region: str, *, abroad: bool) -> bool:
+    """Whether a mobile's number stands there, perhaps between other numbers of the same spelling."""
+    return any(
+        _is_mobile(one, region) or (abroad and len(one) >= SHORTEST_WITH_COUNTRY_CODE and _is_mobile(f"+{one}", region))
+        for one in (digits, *_RUN.findall(digits))
+    )
+
+
 @lru_cache(maxsize=8_192)
-def _can_be_called(digits: str, region: str) -> bool:
+def _is_mobile(digits: str, region: str) -> bool:
     try:
-        return is_valid_number(parse(digits, region))
+        number = parse(digits, region)
     except NumberParseException:
         return False
+    mobile = number_type(number) in (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
+    return mobile and is_valid_number(number)
 
 
 # -- words and addresses -----------------------------------------------------------------------------------------------------

@@ -18,9 +18,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 """With one of these at its beginning a spreadsheet calculates a cell; the wide ones are read as the narrow."""
 LENDERS: Final = frozenset({"loan_id", "cycle_id", "amount", "outstanding"})
 """Columns in which no number of a person can stand, however long theirs are: shown as they are, as the pages do."""
-IDS: Final = frozenset(
-    {"borrower_id", "borrowers", "conversation_id", "event_id", "decision_id", "resume_id", "entity"}
-)
+CUSTOMERS: Final = frozenset({"borrower_id", "borrowers"})
+IDS: Final = frozenset({"conversation_id", "event_id", "decision_id", "resume_id", "entity"})
 """Columns of ids, which tell one row from another: masked in them is what can be called, and not every long number."""
 
 
@@ -42,7 +41,9 @@ def csv_of(visit: Visit, name: str, columns: Sequence[str], rows: Iterable[Mappi
 def _of_column(name: str, value: Any, region: str) -> str:
     if name in LENDERS:
         return cell(value, masked=str)
-    return cell(value, masked=partial(hide_in_id, region=region)) if name in IDS else cell(value)
+    if name in CUSTOMERS or name in IDS:
+        return cell(value, masked=partial(hide_in_id, region=region, abroad=name in IDS))
+    return cell(value)
 
 
 def cell(value: Any, masked: Callable[[str], str] = hide) -> str:

@@ -98,10 +98,16 @@ def test_a_masked_number_among_them_is_read_from_its_beginning() -> None:
         (CUSTOMER, CUSTOMER), ("1714556677123", "1714556677123"), ("LN-000000000011", "LN-000000000011"),
         ("9000000101", "••••••01"), ("919000000101", "••••••01"), ("+919000000101", "+91••••••01"),
         ("call-9000000101-7", "call-••••••17"), ("asha@example.com", "a•••@example.com"), ("B-101", "B-101"),
+        ("1764500000", "1764500000"), ("447911123456", "447911123456"), ("+447911123456", "+44••••••56"),
     ],
 )  # fmt: skip
 def test_an_id_is_masked_where_it_can_be_called_and_shown_where_it_cannot(name: str, shown: str) -> None:
     assert hide_in_id(name, "IN") == shown
+
+
+def test_an_id_that_a_vendor_makes_of_a_foreign_number_is_masked() -> None:
+    assert hide_in_id("status:447911123456:read", "IN", abroad=True) == "status:••••••56:read"
+    assert hide_in_id(CUSTOMER, "IN", abroad=True) == CUSTOMER
 
 
 @pytest.mark.parametrize("amount", ["100000.00", "1234567890.50", "999999999.99"])
