@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from channels.said import words
 
 _BY_THE_SPEAKER = words.BY_ME | words.MYSELF
+_OF_ANOTHER_DEED = words.TELLING_STEM | (words.NOT_PAYING - words.TIME_ASKED - {"promise"})
 _PAYING = words.PAYING_NOUN | words.PAY
 _BEHIND_A_DUE_DAY = words.KO | words.KE | words.DATE_WORDS
 _GIVING_TO_ME = words.ADDRESSED | words.OF_AN_EMPLOYER
@@ -27,7 +28,7 @@ def is_word_given(texts: Sequence[str], verb: int) -> bool:
     if texts[verb - 1] in words.TAKEN and words.WILL_TAKE.match(word):
         return True  # "chhutti le lunga"
     before = verb - 1 - (verb > 0 and texts[verb - 1] in words.LIGHT_VERBS)
-    return before >= 0 and texts[before] in words.TELLING_STEM
+    return before >= 0 and texts[before] in _OF_ANOTHER_DEED
 
 
 def is_paid_first(texts: Sequence[str], verb: int) -> bool:
@@ -43,6 +44,8 @@ def is_paid_first(texts: Sequence[str], verb: int) -> bool:
 
 def will_only_tell(following: Sequence[str]) -> bool:
     """What stands behind "I will": "let you know", "check and tell you", "call you"; but "call you and pay"."""
+    if following[:2] == ["get", "back"]:
+        return True
     if words.PAYING_NOUN.isdisjoint(following) and not words.PAPERS.isdisjoint(following[:TELLING_REACH_ITEMS]):
         return True  # "I'll send you the receipt tomorrow"
     return following[:1] != [] and following[0] in words.TELL and words.PAY.isdisjoint(following[:TELLING_REACH_ITEMS])
@@ -76,12 +79,14 @@ def is_a_deadline(texts: Sequence[str], after: int, end: int) -> bool:
     )
 
 
-def is_when_it_falls_due(texts: Sequence[str], begin: int, first: int, after: int) -> bool:
-    """ "EMI 5 tarikh ki hai", "billing date 28 hai", "next EMI 5 ko hai na?"."""
+def is_when_it_falls_due(texts: Sequence[str], begin: int, first: int, after: int, end: int) -> bool:
+    """ "EMI 5 tarikh ki hai", "billing date 28 hai", "next EMI 5 ko hai na?", "18 ko car ki EMI bharni hai"."""
     place = after
     while texts[place] in _BEHIND_A_DUE_DAY:
         place += 1
-    return texts[place] in words.IT_IS and not words.FALLS_DUE.isdisjoint(texts[begin:first])
+    if texts[place] in words.IT_IS:
+        return not words.FALLS_DUE.isdisjoint(texts[begin:first])
+    return texts[end - 1] in words.IT_IS and not words.FALLS_DUE.isdisjoint(texts[after:end])
 
 
 def whether_or_not(texts: Sequence[str], after: int, end: int) -> bool:

@@ -128,9 +128,8 @@ class Deeds:
             return False
         if self._texts[place] == "going" and not words.PAST.isdisjoint(before):
             return False  # "I was going to pay"
-        if self._texts[place].endswith("nge") and not words.THEY.isdisjoint(
-            self._verbs.recent(place, CONDITION_REACH_ITEMS)
-        ):
+        recently = self._verbs.recent(place, CONDITION_REACH_ITEMS)
+        if self._texts[place].endswith("nge") and not _THEM.isdisjoint(recently):
             return False
         if self._texts[place] in words.WILL and self._verbs.will_be_elsewhere(
             place, min(self._length, place + FARTHEST_VERB_ITEMS)
@@ -222,4 +221,5 @@ class Deeds:
         )
 
 
+_THEM = words.THEY | words.OF_AN_EMPLOYER
 _PAYING_DEEDS = words.PAYING_NOUN - words.ONLY_A_SUM

@@ -106,7 +106,8 @@ class Verbs:
         if asides.is_reported(self.texts, begin, first):
             return True
         return verb == end and (
-            asides.is_a_deadline(self.texts, after, end) or asides.is_when_it_falls_due(self.texts, begin, first, after)
+            asides.is_a_deadline(self.texts, after, end)
+            or asides.is_when_it_falls_due(self.texts, begin, first, after, end)
         )
 
     def _is_an_occasion(self, begin: int, end: int) -> bool:
@@ -202,7 +203,8 @@ class Verbs:
         if following[:1] == ["credit"] and words.MYSELF.isdisjoint(self.recent(will, 1)):
             return True  # "the company will credit on the 10th"
         mine = self.texts[will].endswith("'ll") or not words.MYSELF.isdisjoint(self.recent(will, 1))
-        if following[:1] and following[0] in words.ARRIVES_IN_ENGLISH and not mine:
+        arrives = following[:1] != [] and following[0] in words.ARRIVES_IN_ENGLISH
+        if arrives and not mine and words.ADDRESSED_ANYHOW.isdisjoint(following):
             return True  # "the claim will come by the 25th"
         return self.texts[will + 1] in words.PAY and following[1:2] in (["me"], ["us"])
 

@@ -8,24 +8,24 @@ from channels.said.words.spelling import spellings
 
 # What alone says that money went: "diya", "paid".
 GAVE = spellings(
-    "paid payed transferred deposited remitted settled cleared sent gave given submitted "
-    "diy(a)a dia diye dediya dedia bhardiya bhejdiya bhara bhari bhare bhej[a|i|e] chukay[a|i] chukaay[a|i] "
-    "दिया दिए दिये भरा भरी भरे भेजा भेजी भेजे चुकाया चुकाई चुकायी"
+    "paid payed transferred deposited remitted settled cleared sent gave given submitted diy(a)a dia diye dediya "
+    "dedia bhardiya bhejdiya bhara bhari bhare bhej[a|i|e] chukay[a|i] chukaay[a|i] दिया दिए दिये भरा भरी भरे भेजा "
+    "भेजी भेजे चुकाया चुकाई चुकायी"
 )
 # What says so after another word: "kar di", "ho gaya", "de chuka hu", "payment done".
 GAVE_AFTER_STEM = spellings(
-    "di dee diyi chuka chuki chuke kiya kia kiye liya li gaya gayi gaye gya gyi gai daala dala daali done made completed "
-    "hua hui दी चुका चुकी चुके किया किए लिया गया गयी गई गए हुआ हुई डाला डाली"
+    "di dee diyi chuka chuki chuke kiya kia kiye liya li gaya gayi gaye gya gyi gai daala dala daali done made "
+    "completed hua hui दी चुका चुकी चुके किया किए लिया गया गयी गई गए हुआ हुई डाला डाली"
 )
 PAYING_STEM = spellings(
-    "kat de kar kr bhar bhej jama chuka ho pay payment payments transfer deposit clear settle emi kist kisht installment "
-    "amount paisa paise rupaye rupees upi gpay phonepe paytm neft imps rtgs online bhugtan dues "
-    "यूपीआई पेटीएम फोनपे दे कर भर भेज जमा चुका हो पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर पे"
+    "kat de kar kr bhar bhej jama chuka ho pay payment payments transfer deposit clear settle emi kist kisht "
+    "installment amount paisa paise rupaye rupees upi gpay phonepe paytm neft imps rtgs online bhugtan dues यूपीआई "
+    "पेटीएम फोनपे दे कर भर भेज जमा चुका हो पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर पे"
 )
 PAYING_NOUN = spellings(
-    "pay payment payments transfer transferred deposit emi kist kisht installment amount paisa paise rupaye rupees rs upi "
-    "gpay phonepe paytm neft imps jama bhugtan dues already money loan यूपीआई पेटीएम फोनपे "
-    "पेमेंट भुगतान पैसा पैसे किस्त ईएमआई ट्रांसफर जमा रुपये"
+    "pay payment payments transfer transferred deposit emi kist kisht installment amount paisa paise rupaye rupees rs "
+    "upi gpay phonepe paytm neft imps jama bhugtan dues already money loan यूपीआई पेटीएम फोनपे पेमेंट भुगतान पैसा "
+    "पैसे किस्त ईएमआई ट्रांसफर जमा रुपये"
 )
 # Beside "ho gaya" these are no deed: "100 rupaye litre ho gaya", "loan bada ho gaya".
 ONLY_A_SUM = spellings("amount rupaye rupees rs money loan रुपये")
@@ -36,30 +36,22 @@ DID_IT = spellings("kardiya krdiya kardia kardi करदिया")
 DONE_WITH_A_SUM = spellings("kiya kia kiye di dee daala dala किया किए दी डाला डाली")
 # "mana kar diya" is a refusal, "bata diya" a word given.
 NOT_PAYING = spellings(
-    "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok time "
-    "number naam jawab mauka start stop delay "
-    "try koshish cancel bech chori gum kho tod apply request complaint promise "
-    "fail failed decline declined pending reject rejected atak bounce bounced miss missed return returned refund refunded "
-    "reverse reversed skip overdue बाउंस फेल रिटर्न रिफंड बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज समझा लिख समय नंबर जवाब"
+    "bata bol keh kah chhod chod chhor nikal nikaal mana band block call phone message msg samjha likh suna dikha rok "
+    "time number naam jawab mauka start stop delay try koshish cancel bech chori gum kho tod apply request complaint "
+    "promise fail failed decline declined pending reject rejected atak bounce bounced miss missed return returned "
+    "refund refunded reverse reversed skip overdue बाउंस फेल रिटर्न रिफंड बता बोल कह छोड़ निकाल मना बंद कॉल फोन मैसेज "
+    "समझा लिख समय नंबर जवाब"
 )
 FAILED = spellings(
-    "fail failed decline declined reject rejected atak bounce bounced return returned refund refunded reverse reversed "
-    "बाउंस फेल रिटर्न रिफंड"
+    "fail failed decline declined reject rejected atak bounce bounced return returned refund refunded reverse "
+    "reversed बाउंस फेल रिटर्न रिफंड"
 )
+TIME_ASKED = spellings("time mauka समय")  # "10 din ka time dedo"
 # "late ho gaya" is nothing that was done; "2 din late diya" is.
 COME_TO_BE = spellings("ho हो")
 LATE = spellings("late due delay लेट")
 CUT = spellings("kat कट")
 ASKING = spellings("kya kyon kyu kyun kab क्या क्यों कब")
-WHY = spellings("why kyon kyu kyun kyo क्यों क्यूं")
-CALLING = spellings(
-    "call calls calling called callback phone phoning fon ring ringing baat contact contacting disturb bother message messages "
-    "msg कॉल फोन बात मैसेज"
-)
-FORBIDDING = spellings("mat don't dont never मत")
-AT_PRESENT = spellings("now abhi filhal filhaal currently अभी फिलहाल")
-EXCEPT = spellings("except chhod chod chhodkar alawa siwa")
-STOPPING = spellings("stop band bandh बंद")
 ASKING_FIRST = spellings("has have did do does is are was were why what when how")
 DOES = spellings("is was has have had been get it already")
 IS_IT_NOT = spellings("na right correct ok ना न")
@@ -83,12 +75,12 @@ NOT_YET = spellings(
 )
 UNREAL = spellings("hota hoti hote होता होती होते")
 HABITUAL = spellings(
-    "deta deti dete karta karti karte bharta bharti bhejta bhejti sakta sakti sakte "
-    "देता देती देते करता करती करते सकता सकती सकते"
+    "deta deti dete karta karti karte bharta bharti bhejta bhejti lagata lagati sakta sakti sakte देता देती देते करता "
+    "करती करते सकता सकती सकते"
 )
 FUTURE = HABITUAL | spellings(
-    "will shall gonna going would can could promise plan planning intend trying dedo kardo bhardo remaining rest baaki baki "
-    "बाकी"
+    "will shall gonna going would can could promise plan planning intend trying dedo kardo bhardo remaining rest "
+    "baaki baki बाकी"
 )
 _U = "[\u0941\u0942\u0909\u090a]"  # the two u, as signs and as letters
 FUTURE_ENDING = re.compile(
@@ -107,17 +99,10 @@ WILL = spellings("will shall gonna going i'll we'll")
 CAN = spellings("can could")
 # A promise beside one of these is a hope, a question or somebody else's.
 PUT_OFF = spellings(
-    "if agar agr yadi jab unless maybe may might perhaps probably possibly hopefully shayad sayad try trying koshish kosis "
-    "kaise kahan kaha kahaan kab kisne kaun who kya kyon kyu kyun why what when how should he she they "
-    "brother husband wife papa father mother uncle usne unhone unhonne उसने उन्होंने "
-    "अगर यदि जब शायद कोशिश क्या क्यों"
+    "if agar agr yadi jab unless maybe may might perhaps probably possibly hopefully shayad sayad try trying koshish "
+    "kosis kaise kahan kaha kahaan kab kisne kaun who kya kyon kyu kyun why what when how should he she they brother "
+    "husband wife papa father mother uncle usne unhone unhonne उसने उन्होंने अगर यदि जब शायद कोशिश क्या क्यों"
 )
-NE = spellings("ne ने")
-OF_AN_EMPLOYER = spellings("company boss malik maalik bank office sarkar seth कंपनी मालिक बैंक")
-DONE_BY_YOU = spellings("you aapne apne tumne आपने तुमने")
-BROTHER = spellings("bhai bhaiya भाई भैया")
-MINE = spellings("mera mere meri my bada bade chota chote मेरा मेरे मेरी")
-BESIDE_A_PERSON = spellings("ko ne se ka ke ki will dega hi को ने से का के की देगा")
 # What denies beside "not" and "nahi", and every word that ends in "n't".
 CANNOT = spellings("cannot cant wont dont doesnt didnt isnt couldnt wouldnt unable never nothing without")
 HARD = spellings("hard mushkil mushqil impossible namumkin difficult tough मुश्किल नामुमकिन")
@@ -127,7 +112,7 @@ MORE_OR_LESS = spellings(
 )
 # "5000 not possible 4000 ok": these say of what stands before the negation that it cannot be.
 NOT_TO_BE_HAD = spellings("possible ok okay fine doable feasible good enough")
-MYSELF = spellings("i we")
+MYSELF = spellings("i we i'm im we're i've")
 ONLY = spellings("only sirf just bas सिर्फ बस")
 # "I don't think", "pata nahi": a day after one of these and a negation is doubted.
 # "maine nahi kaha ki 5000 dunga": what nobody said is no sum and no day.
@@ -158,10 +143,10 @@ INCOME = spellings(
     "commission income wages सैलरी वेतन तनख्वाह पगार पेंशन"
 )
 ARRIVES = spellings(
-    "aati aata aate ati aayegi aayega aaye aane ane aaegi aaega aegi aega ayegi ayega aayengi "
-    "milti milta milegi milega milenge milne mile aayenge aaenge aenge "
-    "come comes coming credited credit receive receives get gets arrives expecting expect "
-    "मिलेंगे आएंगे आयेंगे आती आता आते आयेगी आएगी आयेगा आएगा आने आए मिलती मिलता मिलेगी मिलेगा मिलने"
+    "aati aata aate ati aayegi aayega aaye aane ane aaegi aaega aegi aega ayegi ayega aayengi milti milta milegi "
+    "milega milenge milne mile aayenge aaenge aenge come comes coming credited credit receive receives get gets "
+    "getting arrives expecting expect मिलेंगे आएंगे आयेंगे आती आता आते आयेगी आएगी आयेगा आएगा आने आए मिलती मिलता "
+    "मिलेगी मिलेगा मिलने"
 )
 ARRIVING_STEM = spellings("mil aa मिल आ")
 # "mujhe 25 ko milega" is money that comes to the speaker; "aapko milega" is money from them.
@@ -181,11 +166,11 @@ ANOTHER = spellings("another other d[u|oo]sr[i|a|e] दूसरे दूसर
 OWED = spellings("loan emi kist kisht installment instalment bank लोन ईएमआई किस्त")
 # Occasions that have a day of their own: it is not the day of a payment, unless a verb says so.
 OCCASIONS = spellings(
-    "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result "
-    "joining hearing away court rent kiraya school tuition due hospital station gaon gao village bahar out admit "
-    "admitted leave chutti holiday travel travelling tour busy meeting fees fee band closed appointment puja pooja flight "
-    "class duty shift party nach ecs mandate autodebit "
-    "किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल गांव बाहर छुट्टी मीटिंग फीस बंद पूजा ड्यूटी"
+    "s(h)a(a)di vivah wedding marriage function exam exams operation surgery interview birthday bday result joining "
+    "hearing away court rent kiraya school tuition due hospital station gaon gao village bahar out admit admitted "
+    "leave chutti holiday travel travelling tour busy meeting fees fee band closed appointment puja pooja flight "
+    "class duty shift party nach ecs mandate autodebit किराया स्कूल कोर्ट शादी विवाह परीक्षा ऑपरेशन जन्मदिन अस्पताल "
+    "गांव बाहर छुट्टी मीटिंग फीस बंद पूजा ड्यूटी"
 )
 SOMEBODY_GIVES = spellings("dega degi bhejega bhejegi dalega dalegi karega karegi करेगा करेगी देगा देगी भेजेगा भेजेगी")
 NOW = spellings("now ab अब")
@@ -199,66 +184,11 @@ HAPPENS = spellings(
     "kat(t)[i|a|e] katati katata hoti hota hote ja(a)ti ja(a)ta ja(a)te कटती कटता कटते होती होता होते जाती जाता जाते"
 )
 ENGLISH_VERBS = spellings(
-    "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were did "
-    "didn't didnt "
-    "had told said called came received got went took bought borrowed lost missed promised asked spoke informed started "
-    "closed happened bounced deducted debited remaining rest baaki baki will shall going gonna would can could promise plan "
-    "planning intend trying come comes coming credited credit receive receives get gets arrives expecting expect"
-)
-
-# A day on which only a word is given: "25 ko batata hu", "kal phone karunga", "I will let you know on the 25th".
-TELLS = spellings(
-    "batata batati batate bolta bolti sochta sochti sochte dekhta dekhti dekhte puchta puchti samajhta "
-    "बताता बताती बताते बोलता बोलती सोचता सोचती सोचते देखता देखती देखते पूछता"
-)
-WILL_TELL = re.compile(
-    r"(?:bata|bat|bol|soch|dekh|puch|pooch)(?:d|de)?(?:u|o|oo|au|aau)?(?:n?g[ai]|enge)$|(?:बता|बोल|सोच|देख|पूछ)[\u0941\u0942\u0909\u090a\u0947\u090f]\u0902?ग[ाीे]$"
-)
-TELLING_STEM = spellings(
-    "bata bol soch dekh puch pooch call phone fon baat message msg whatsapp confirm check inform intimate update contact "
-    "visit join discuss request recharge ring reply jawab answer email mail sign exam interview test form document documents "
-    "docs papers receipt reciept screenshot photo slip proof statement details address chhutti chutti complaint complain case "
-    "fir report shift apply register update kaam pata information info jaankari बता बोल सोच देख पूछ कॉल फोन बात मैसेज कन्फर्म चेक"
-)
-# "payment karke batata hu", "bhar ke message karunga": first it is paid.
-HAVING_PAID = spellings("karke krke करके")
-HAVING_PAID_IN_ONE = spellings("bharke deke bhejke daalke dalke भरके देके भेजके")
-PAYING_BEFORE_KE = spellings("bhar de daal dal bhej भर दे डाल भेज")
-LIGHT_VERBS = spellings("kar kr de bhar bhej le कर दे भर भेज ले")
-TELL = spellings(
-    "let call tell inform confirm check see think update ask talk speak ring message text discuss contact know email mail reply "
-    "sign visit join apply complain"
-)
-IS_PAID = spellings("paying sending transferring giving clearing depositing making settling doing remitting")
-# "kal 5 baje gaadi chala raha hounga", "main gaon me rahunga".
-BE_MYSELF = spellings("hounga houngi hunga hungi hoonga hoongi rahunga rahungi rahoonga होऊंगा हूंगा रहूंगा रहूंगी")
-TAKEN = spellings("le ले")
-WILL_TAKE = re.compile(r"l(?:u|oo|o)n?g[ai]$|lenge$|ल[\u0942\u0947]\u0902ग[ाीे]$")
-SAID_IN_ENGLISH = spellings("said told says say saying")
-SAID = SAID_IN_ENGLISH | spellings("bola boli bole kaha bataya batayi बोला बोली बोले कहा बताया")
-BY_SOMEBODY = spellings("ne aapne apne tumne usne unhone unhonne kisine ने आपने तुमने उसने उन्होंने किसीने")
-ASKS = SAID | spellings(
-    "maang mang maangte mangte maango bol keh kah asking ask asked want demand demanding wanted मांग बोल कह"
-)
-SUCH = spellings("aisa esa yeh ye ऐसा यह ये")
-REPORTERS = spellings(
-    "you your aap aapne aapke tum tumne tumhare agent agents boss manager malik maalik company bank office executive colleague "
-    "recovery care team sir madam sahab आप आपने आपके तुम तुमने एजेंट मैनेजर मालिक कंपनी बैंक"
-)
-BY_ME = spellings("main mai mein maine humne hum mene मैं मैंने हमने हम")
-FALLS_DUE = spellings("emi kist kisht installment instalment billing bill due ईएमआई किस्त")
-OF_A_DEADLINE = spellings("last due final a[a|]kh[i|]ri aakh[i|]ri आखिरी आखरी अंतिम लास्ट ड्यू")
-NA = spellings("na ना न")
-ALSO = spellings("bhi भी")
-WHETHER = spellings(
-    "ho hoga hogi hua hui aaye aaya aayi aayegi aayega mile mila mili milega milegi de diya kare kiya hone "
-    "हो होगा होगी हुआ हुई आए आये आया आई आयी मिले मिला मिली दे करे"
-)
-IN_THAT_CASE = spellings("to toh tau तो")
-IF_IT_DID = spellings(
-    "aaya aayi aaye aa(y)e aata aati mila mili mile milta milti hua hui hue hota hoti gaya gayi gaye gya gyi diya diye di kiya "
-    "ki rahi raha rahe laga lagi sake saka saki saku jaye jaaye jayega jayegi ho paya payi bacha bache bachi chala chali "
-    "आया आयी आई आए मिला मिली मिले हुआ हुई गया गयी गई गए सके सका जाए जाये"
+    "paid payed transferred deposited remitted settled cleared sent gave given submitted done made completed was were "
+    "did didn't didnt had told said called came received got went took bought borrowed lost missed promised asked "
+    "spoke informed started closed happened bounced deducted debited remaining rest baaki baki will shall going gonna "
+    "would can could promise plan planning intend trying come comes coming credited credit receive receives get gets "
+    "arrives expecting expect"
 )
 
 CLAIM_WORDS = GAVE | GAVE_AFTER_STEM | DID_IT | {"did"}

@@ -158,6 +158,7 @@ def own(module: str) -> Any:
     return pytest.importorskip(module, reason="the vendor's SDK is not installed here")
 
 
+@pytest.mark.thorough
 def test_what_twilio_signs_is_taken() -> None:
     validator = own("twilio.request_validator").RequestValidator(SECRET)
     pairs = {"From": "+919000000101", "Body": "हाँ & नहीं", "Empty": ""}
@@ -167,6 +168,7 @@ def test_what_twilio_signs_is_taken() -> None:
     assert signatures.twilio(posted, SECRET, NOW) is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("query", ["", "?b=2&a=1"])
 def test_what_plivo_signs_is_taken(query: str) -> None:
     v3 = own("plivo.utils.signature_v3")
@@ -177,6 +179,7 @@ def test_what_plivo_signs_is_taken(query: str) -> None:
     assert signatures.plivo(Received(urlencode(pairs).encode(), headers, URL + query, True), SECRET, NOW) is None
 
 
+@pytest.mark.thorough
 def test_what_retell_signs_is_taken() -> None:
     auth = own("retell.lib.webhook_auth")
     body = '{"a": "हाँ"}'
