@@ -122,6 +122,29 @@ def test_what_came_through_somebody_elses_number_is_left_out() -> None:
     assert (state.cycle_of(None).rung, state.conversations, state.identifiers) == ("none", (), ())
 
 
+@pytest.mark.parametrize(("days", "counts"), [(1.9, False), (2, False), (2.1, True)])
+def test_what_comes_through_a_number_after_it_was_said_to_be_somebody_elses_counts_again(
+    days: float, counts: bool
+) -> None:
+    """Whoever links it once more is believed: only what came up to then was the other's."""
+    unlink = about("identifier.unlinked", PHONE, days=2, reason="wrong_borrower")
+    came = stamped(call("c-1", days=days).body, NOON + timedelta(days=days), contact=True, through=PHONE)
+    assert bool(state_after(unlink, came).conversations) is counts
+
+
+def test_the_zone_is_the_one_linked_last_with_a_number_that_is_still_theirs() -> None:
+    first = about("identifier.linked", PHONE, days=0, time_zone="Asia/Dubai")
+    second = about("identifier.linked", OTHER, days=1, time_zone="Europe/London")
+    assert state_after().time_zone == POLICY.time_zone
+    assert state_after(first).time_zone == "Asia/Dubai"
+    for order in ((first, second), (second, first)):
+        assert state_after(*order).time_zone == "Europe/London"
+        ended = about("identifier.unlinked", OTHER, days=2, reason="changed")
+        assert state_after(*order, ended).time_zone == "Asia/Dubai"
+    nowhere = about("identifier.linked", OTHER, days=1, time_zone="Nowhere/Atall")
+    assert state_after(first, nowhere).time_zone == "Asia/Dubai", "what is no zone is passed over"
+
+
 # -- holds and stops --------------------------------------------------------------------------------------------
 
 
