@@ -199,9 +199,20 @@ def test_new_evidence_merges_into_an_old_record() -> None:
     assert (cycle.rung, [p.outcome for p in cycle.history]) == ("confirmed", ["replaced"])
 
 
-@pytest.mark.parametrize("raw", [b"[]", b'{"schema_version": 9}', b'{"schema_version": "1"}', b'{"schema_version": 1}'])
-def test_a_document_that_nobody_wrote_is_said_to_be_unreadable(raw: bytes) -> None:
-    with pytest.raises(UnreadableRecord):
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"[]", "version None is not one of"),
+        (b"{", "no JSON"),
+        (b'{"schema_version": 9}', "version 9 is not one of"),
+        (b'{"schema_version": -1, "borrower_id": "B-1"}', "version -1 is not one of"),
+        (b'{"schema_version": "1"}', "version '1' is not one of"),
+        (b'{"schema_version": 1}', "version 1 is damaged"),
+        (b'{"schema_version": 0, "borrower_id": "B-1", "evidence": [{"type": "commitment"}]}', "version 0 is damaged"),
+    ],
+)
+def test_a_document_that_nobody_wrote_is_said_to_be_unreadable(raw: bytes, why: str) -> None:
+    with pytest.raises(UnreadableRecord, match=why):
         Record.from_bytes(raw)
 
 
