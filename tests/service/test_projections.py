@@ -82,7 +82,8 @@ def context_of(vendor: str, told: Json) -> str:
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Api]:
+async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
+    monkeypatch.setattr("service.after.AFTER_WAIT_SECONDS", 0.02)  # `a_memory_that_is_behind` is waited for in vain
     async with api(tmp_path) as opened:
         yield opened
 

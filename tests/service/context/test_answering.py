@@ -276,7 +276,10 @@ async def test_a_damaged_record_leaves_the_prompt_without_memory_and_says_so(ser
 
 
 @pytest.mark.parametrize("in_query", [True, False])
-async def test_an_entry_that_is_not_merged_yet_is_no_memory_to_read(service: Api, in_query: bool) -> None:
+async def test_an_entry_that_is_not_merged_yet_is_no_memory_to_read(
+    service: Api, in_query: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.after.AFTER_WAIT_SECONDS", 0.02)
     borrower = service.name("B")
     merged = (await service.told(borrower))["event_id"]
     path = f"/v1/borrowers/{borrower}/context"

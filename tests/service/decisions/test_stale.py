@@ -166,7 +166,10 @@ async def test_an_entry_that_comes_twice_changes_nothing(tmp_path: Path) -> None
         assert (await corrections(service), await agents.version()) == (before, version)
 
 
-async def test_while_the_writer_is_away_it_is_pending_and_unusable(tmp_path: Path) -> None:
+async def test_while_the_writer_is_away_it_is_pending_and_unusable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.decisions.decisions.WAIT_SECONDS", 0.02)
     async with api(tmp_path) as service:
         agents = Agents(service)
         await agents.decide("D-1")
@@ -335,7 +338,8 @@ async def test_what_the_source_says_is_seen_now_whenever_the_caller_last_saw_it(
         assert (await agents.past("D-1"))["observed_version"] == "v13"
 
 
-async def test_stored_proposals_die_with_a_report(tmp_path: Path) -> None:
+async def test_stored_proposals_die_with_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.decisions.decisions.WAIT_SECONDS", 0.02)
     async with api(tmp_path) as service:
         agents, proposal = Agents(service), table_of(Proposal)
         await agents.decide("D-1")

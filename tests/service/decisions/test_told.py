@@ -25,7 +25,10 @@ async def passed_on(service: Api, claims: Any, hours: float = 0.5, **own: Any) -
     assert (await service.told("B-1", hours, "whatsapp", summary=PROSE, extra=extra, **own)).status == 200
 
 
-async def test_it_is_worded_with_its_version_and_date_and_no_longer_than_it_is_so(tmp_path: Path) -> None:
+async def test_it_is_worded_with_its_version_and_date_and_no_longer_than_it_is_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.decisions.decisions.WAIT_SECONDS", 0.02)
     async with api(tmp_path) as service:
         agents = Agents(service)
         await service.told("B-1", 3, summary="She asked about her options.")
