@@ -8,7 +8,7 @@ holds no word of what was said: a reason is the event's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
@@ -19,7 +19,7 @@ from service.errors import FieldError, InvalidBody, NotFound, Problem
 from service.intake.receive import receive, retried
 from service.pages import reading, session
 from service.pages.drawing import Page, mask, segment
-from service.pages.page import ACT, Visit, page, pages, seen_again
+from service.pages.page import ACT, Visit, page, pages, seen_again, what_is_wrong
 from service.pages.reading import Seen
 from service.records import set_aside_item
 from service.web.calls import checked
@@ -52,6 +52,10 @@ class Asked:
     is_optional: bool = False
 
 
+ALSO_NAMED: Final = {"identifier": "Identifier", "event_id": "Report"}
+"""Fields of an event, by the labels of those that they are made of."""
+
+
 @dataclass(frozen=True)
 class Ask(Page):
     """Is this meant? What it will do, and what is needed for it."""
@@ -66,9 +70,16 @@ class Ask(Page):
     ticket: str
     asked: tuple[Asked, ...]
     back: str
-    problem: str
+    problem: str = ""
     is_grave: bool = False
     """Whether it cannot be undone."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """What the form was sent with, where it is asked once more."""
+
+    def once_more(self, wrong: InvalidBody, form: Mapping[str, str]) -> Ask:
+        """With what is wrong, and what was typed."""
+        labels = {one.name: one.label for one in self.asked} | ALSO_NAMED
+        return replace(self, problem=what_is_wrong(wrong, labels), typed=form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,27 +253,23 @@ def _doing(visit: Visit) -> Doing:
     return doing
 
 
-def _ask(visit: Visit, who: Seen, doing: Doing, problem: str = "") -> Response:
-    return visit.show(
-        Ask(
-            title=doing.title,
-            borrower_id=who.one.borrower_id,
-            effect=doing.effect,
-            button=doing.button,
-            action=visit.request.url.path,
-            ticket=session.ticket(visit.person, visit.parts.secrets, visit.parts.clock()),
-            asked=doing.asked(visit, who),
-            back=f"/ops/borrowers/{segment(who.one.borrower_id)}",
-            problem=problem,
-        ),
-        422 if problem else 200,
+def _ask(visit: Visit, who: Seen, doing: Doing) -> Ask:
+    return Ask(
+        title=doing.title,
+        borrower_id=who.one.borrower_id,
+        effect=doing.effect,
+        button=doing.button,
+        action=visit.request.url.path,
+        ticket=session.ticket(visit.person, visit.parts.secrets, visit.parts.clock()),
+        asked=doing.asked(visit, who),
+        back=f"/ops/borrowers/{segment(who.one.borrower_id)}",
     )
 
 
 @page(router, "GET", "/ops/borrowers/{borrower_id}/do/{action}", scope=ACT)
 async def ask(visit: Visit) -> Response:
     """Is it meant?"""
-    return _ask(visit, await reading.seen(visit), _doing(visit))
+    return visit.show(_ask(visit, await reading.seen(visit), _doing(visit)))
 
 
 @page(router, "POST", "/ops/borrowers/{borrower_id}/do/{action}", scope=ACT)
@@ -275,8 +282,7 @@ async def do(visit: Visit) -> Response:
         fields = doing.fields(visit, who)
         await _post(visit, borrower_id, doing.type, ticket, fields)
     except InvalidBody as wrong:
-        told = ", ".join(f"{error.field}: {error.code.replace('_', ' ')}" for error in wrong.errors)
-        return _ask(visit, who, doing, told or wrong.detail)
+        return visit.show(_ask(visit, who, doing).once_more(wrong, visit.form), wrong.status)
     await note(visit, doing.type.replace(".", "_"), borrower_id, f"{ticket.event_id} {doing.detail(fields)}")
     return seen_again(f"/ops/borrowers/{segment(borrower_id)}")
 
@@ -343,7 +349,6 @@ async def ask_retry(visit: Visit) -> Response:
             ticket="",
             asked=(),
             back=f"/ops/set-aside?status={item['status']}",
-            problem="",
         )
     )
 

@@ -105,10 +105,6 @@ def _home(who: Seen) -> str:
     return f"/ops/borrowers/{segment(who.one.borrower_id)}"
 
 
-def _told(wrong: InvalidBody) -> str:
-    return ", ".join(f"{error.field}: {error.code.replace('_', ' ')}" for error in wrong.errors) or wrong.detail
-
-
 # -- withholding -----------------------------------------------------------------------------------------------------------
 
 
@@ -126,29 +122,25 @@ async def _withhold_asked(visit: Visit, who: Seen) -> tuple[Asked, ...]:
     )
 
 
-async def _ask_withhold(visit: Visit, who: Seen, problem: str = "") -> Response:
+async def _ask_withhold(visit: Visit, who: Seen) -> Ask:
     asked = await _withhold_asked(visit, who)
-    return visit.show(
-        Ask(
-            title="Withhold a text",
-            borrower_id=who.one.borrower_id,
-            effect="No agent is told it from now on: not in the briefing, the step before, recall, the context of a turn or a"
-            " time line, and not when a later report says it again. What was promised, paid and placed stays."
-            " It can be shown again.",
-            button="Withhold it",
-            action=visit.request.url.path,
-            ticket=session.ticket(visit.person, visit.parts.secrets, visit.parts.clock()),
-            asked=(*asked, Asked("reason", "Reason", "Why it must not be told. Stands beside it.", is_long=True)),
-            back=_home(who),
-            problem=problem,
-        ),
-        422 if problem else 200,
+    return Ask(
+        title="Withhold a text",
+        borrower_id=who.one.borrower_id,
+        effect="No agent is told it from now on: not in the briefing, the step before, recall, the context of a turn or a"
+        " time line, and not when a later report says it again. What was promised, paid and placed stays."
+        " It can be shown again.",
+        button="Withhold it",
+        action=visit.request.url.path,
+        ticket=session.ticket(visit.person, visit.parts.secrets, visit.parts.clock()),
+        asked=(*asked, Asked("reason", "Reason", "Why it must not be told. Stands beside it.", is_long=True)),
+        back=_home(who),
     )
 
 
 @page(router, "GET", "/ops/borrowers/{borrower_id}/withhold", scope=ACT)
 async def ask_withhold(visit: Visit) -> Response:
-    return await _ask_withhold(visit, await reading.seen(visit))
+    return visit.show(await _ask_withhold(visit, await reading.seen(visit)))
 
 
 @page(router, "POST", "/ops/borrowers/{borrower_id}/withhold", scope=ACT)
@@ -172,7 +164,7 @@ async def withhold(visit: Visit) -> Response:
         asked = withheld.Judgement(ticket.event_id, who.one.borrower_id, text, why, False, state.time_zone)
         await withheld.judge(visit.parts, visit.tenant, visit.person.who, asked)
     except InvalidBody as wrong:
-        return await _ask_withhold(visit, who, _told(wrong))
+        return visit.show((await _ask_withhold(visit, who)).once_more(wrong, visit.form), wrong.status)
     if source is not None:
         await screening_examples.copy(visit.parts, visit.tenant, visit.person.who, *source, "fail")
     return seen_again(f"{_home(who)}#briefing")
@@ -189,27 +181,23 @@ def _withheld_text(visit: Visit, who: Seen) -> WithheldText:
 
 @page(router, "GET", "/ops/borrowers/{borrower_id}/show-again", scope=ACT)
 async def ask_show_again(visit: Visit) -> Response:
-    return _ask_show_again(visit, await reading.seen(visit))
+    return visit.show(_ask_show_again(visit, await reading.seen(visit)))
 
 
-def _ask_show_again(visit: Visit, who: Seen, problem: str = "") -> Response:
+def _ask_show_again(visit: Visit, who: Seen) -> Ask:
     one = _withheld_text(visit, who)
-    return visit.show(
-        Ask(
-            title="Show a text again",
-            borrower_id=who.one.borrower_id,
-            effect="Agents may be told it again, unless a rule of screening withholds it.",
-            button="Show it again",
-            action=visit.request.url.path,
-            ticket=session.ticket(visit.person, visit.parts.secrets, visit.parts.clock()),
-            asked=(
-                hidden("name", _field(visit, "name"), "Withheld", one.text),
-                Asked("reason", "Reason", "Why it may be told after all.", is_long=True),
-            ),
-            back=_home(who),
-            problem=problem,
+    return Ask(
+        title="Show a text again",
+        borrower_id=who.one.borrower_id,
+        effect="Agents may be told it again, unless a rule of screening withholds it.",
+        button="Show it again",
+        action=visit.request.url.path,
+        ticket=session.ticket(visit.person, visit.parts.secrets, visit.parts.clock()),
+        asked=(
+            hidden("name", _field(visit, "name"), "Withheld", one.text),
+            Asked("reason", "Reason", "Why it may be told after all.", is_long=True),
         ),
-        422 if problem else 200,
+        back=_home(who),
     )
 
 
@@ -223,7 +211,7 @@ async def show_again(visit: Visit) -> Response:
         )
         await withheld.judge(visit.parts, visit.tenant, visit.person.who, asked)
     except InvalidBody as wrong:
-        return _ask_show_again(visit, who, _told(wrong))
+        return visit.show(_ask_show_again(visit, who).once_more(wrong, visit.form), wrong.status)
     return seen_again(f"{_home(who)}#briefing")
 
 
@@ -250,7 +238,6 @@ async def ask_judge(visit: Visit) -> Response:
                 Asked("sentence", "Sentence", options=_options(who, report.sentences)),
             ),
             back=_home(who),
-            problem="",
         )
     )
 

@@ -8,6 +8,7 @@ This file knows no borrower and no table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -183,11 +184,16 @@ async def form_of(request: Request) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs}
 
 
+_A_BORROWER: Final = re.compile(r"/ops/borrowers/[^/]+")
+
+
 def to_the_door(request: Request) -> Response:
-    """Where one signs in, and from there back to where one wanted to be: of a borrower's form, to the page that has it."""
+    """Where one signs in, and from there back to where one wanted to be: of a borrower's form, to the borrower."""
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    has_page = request.method == "GET" or request.url.path.startswith("/ops/borrowers/")
-    back = f"?next={quote(wanted, safe='')}" if has_page and wanted != session.PATH else ""
+    if request.method != "GET":
+        found = _A_BORROWER.match(request.url.path)
+        wanted = found[0] if found else session.PATH
+    back = f"?next={quote(wanted, safe='')}" if wanted != session.PATH else ""
     return RedirectResponse(f"{SIGN_IN}{back}", 303, headers={"Cache-Control": "no-store"})
 
 
@@ -213,7 +219,19 @@ WRONG: Final = {
     "bad_id": "can be no id",
     "too_long": "is too long",
     "invalid_identifier": "can be no number or address",
+    "unknown_identifier": "is another than the one that was linked",
+    "not_the_borrowers_id": "is not the borrower's id",
 }
+"""What a refused field is, after its name."""
+
+
+def what_is_wrong(refusal: InvalidBody, labels: Mapping[str, str]) -> str:
+    """In words, for the form that was sent: each field by the label that it has there."""
+    told = [
+        f"{labels.get(one.field.rpartition('.')[2], one.field)}: {WRONG.get(one.code, words_of(one.code))}."
+        for one in refusal.errors
+    ]
+    return " ".join(told) or refusal.detail
 
 
 def refused(problem: Problem, visit: Visit | None) -> Response:

@@ -49,10 +49,10 @@ class Receipt(Page):
 
 @page(router, "GET", "/ops/borrowers/{borrower_id}/forget", scope="privacy")
 async def ask_forget(visit: Visit) -> Response:
-    return _ask(visit, await reading.seen(visit))
+    return visit.show(_ask(visit, await reading.seen(visit)))
 
 
-def _ask(visit: Visit, who: Seen, problem: str = "") -> Response:
+def _ask(visit: Visit, who: Seen) -> Ask:
     fact_id = visit.form.get("fact_id", "") or visit.request.query_params.get("fact_id", "")
     fact = next((f for f in who.one.state.facts if f.fact_id == fact_id), None)
     asked = (
@@ -69,24 +69,20 @@ def _ask(visit: Visit, who: Seen, problem: str = "") -> Response:
             Asked("sure", "For everything: the borrower's id once more", "So that it is meant.", is_optional=True),
         )
     )
-    return visit.show(
-        Ask(
-            title="Forget",
-            borrower_id=who.one.borrower_id,
-            effect="It goes from the record, from what agents read and from what is stored, and cannot be told again from before."
-            " Payments, flags, promise terms, holds and opt-outs stay: a forget never lifts a stop. It cannot be undone.",
-            button="Forget it",
-            action=visit.request.url.path,
-            ticket="",
-            asked=(
-                *asked,
-                Asked("reason", "Reason", "Who asked for it. Only a keyed hash of it is kept.", is_long=True),
-            ),
-            back=f"/ops/borrowers/{segment(who.one.borrower_id)}",
-            problem=problem,
-            is_grave=True,
+    return Ask(
+        title="Forget",
+        borrower_id=who.one.borrower_id,
+        effect="It goes from the record, from what agents read and from what is stored, and cannot be told again from before."
+        " Payments, flags, promise terms, holds and opt-outs stay: a forget never lifts a stop. It cannot be undone.",
+        button="Forget it",
+        action=visit.request.url.path,
+        ticket="",
+        asked=(
+            *asked,
+            Asked("reason", "Reason", "Who asked for it. Only a keyed hash of it is kept.", is_long=True),
         ),
-        422 if problem else 200,
+        back=f"/ops/borrowers/{segment(who.one.borrower_id)}",
+        is_grave=True,
     )
 
 
@@ -98,9 +94,7 @@ async def forget(visit: Visit) -> Response:
         wanted = _wanted(visit, who)
         receipt = await asking.forget(visit.parts, visit.tenant, visit.person.who, who.one.borrower_id, wanted)
     except InvalidBody as wrong:
-        return _ask(
-            visit, who, ", ".join(f"{e.field}: {e.code.replace('_', ' ')}" for e in wrong.errors) or wrong.detail
-        )
+        return visit.show(_ask(visit, who).once_more(wrong, visit.form), wrong.status)
     return visit.show(Receipt(who.one.borrower_id, receipt))
 
 

@@ -123,7 +123,7 @@ async def test_it_is_shown_again_with_a_reason(staged: Api, enter: Enter) -> Non
         page = await browser.send(PATH, sentence="1", reason="untrue")
         link = page.partition("/ops/borrowers/B-101/show-again?")[2].partition('"')[0]
         path = f"/ops/borrowers/B-101/show-again?{link}"
-        assert "reason: missing" in await browser.send(path, 422, reason="")
+        assert "Reason: is missing." in await browser.send(path, 422, reason="")
         page = words_of(await browser.send(path, reason="the recording says so"))
         assert "by a person" not in page
         assert "asha text shown again" in words_of(await browser.get("/ops/audit"))
@@ -153,8 +153,10 @@ async def test_it_is_asked_once_done_once_and_refused_to_who_may_not(staged: Api
             "/ops/borrowers/B-101/withhold", 403, token=browser.token()
         )
     async with enter() as browser:
-        assert "reason: missing" in await browser.send(PATH, 422, sentence="1", reason="")
-        assert "sentence: not in enum" in await browser.send(PATH, 422, sentence="9", reason="untrue")
+        assert "Reason: is missing." in await browser.send(PATH, 422, sentence="1", reason="")
+        assert "Sentence: is none of the values there are." in await browser.send(
+            PATH, 422, sentence="9", reason="untrue"
+        )
         assert "not one of ours" in await browser.send(PATH, 403, token="forged", sentence="1", reason="untrue")
         await browser.get("/ops/borrowers/B-102/withhold?event_id=voice:call-31:1", 404)
         await browser.get(PATH)
