@@ -179,6 +179,15 @@ async def test_what_goes_on_or_is_not_summarised_is_open_and_a_read_of_another_c
     assert len(await claimed(store.database, store.now)) == 2
 
 
+@pytest.mark.parametrize(("ahead", "stands_at"), [(4, -4), (6, 0)])
+async def test_a_line_that_is_further_ahead_than_clocks_differ_stands_at_its_arrival(
+    store: Embedded, chats: Chats, ahead: float, stands_at: float
+) -> None:
+    await chats.told(TENANT, [(posted("m-1", minutes=-ahead), "B-1")])
+    (found,) = await chats.open_for(TENANT, "B-1", "whatsapp", store.now)
+    assert found.last_message_at == at(stands_at)
+
+
 # -- who summarises ----------------------------------------------------------------------------------------------------------
 
 

@@ -68,6 +68,16 @@ async def test_the_list_has_one_item_for_each_loan_with_what_stands_in_its_newes
     ]  # fmt: skip
 
 
+async def test_the_last_contact_is_one_with_the_borrower(service: Embedded) -> None:
+    await service.post(
+        summary("c-1", hours(-30), borrower_id="B-1"),
+        summary("c-2", hours(-20), borrower_id="B-1", channel="whatsapp", outcome="no_answer"),
+    )
+    (item,) = (await service.look(records.borrowers, {"last_channel": "voice"}, service.now, 50, None)).items
+    assert item["last_contact_at"] == hours(-30)
+    assert await listed(service, last_channel="whatsapp") == []
+
+
 async def test_the_list_is_filtered_by_where_they_stand(service: Embedded) -> None:
     confirmed = {"amount": 1, "due_date": "2026-11-25", "status": "confirmed", "read_back": True}
     await service.post(

@@ -27,6 +27,16 @@ async def test_a_start_that_was_ignored_is_seen(tmp_path: Path, entered: str, ig
         assert (await service.get("/v1/ops/stats"))["resumes_ignored"] == int(ignored)
 
 
+async def test_a_start_that_was_handed_out_to_nobody_is_ignored_by_nobody(tmp_path: Path) -> None:
+    async with api(tmp_path, mode="shadow") as service:
+        borrower, phone = await somebody(service)
+        shadowed = await service.resume(borrower, identifier=phone)
+        await service.told(borrower, hours=0.1, resume_id=shadowed["resume_id"], entered_state="opening", agent="v2")
+        (item,) = (await service.get(f"/v1/ops/resumes?borrower_id={borrower}"))["items"]
+        assert (item["granted"], item["entered_state"], item["ignored"]) == ("reminder", "opening", False)
+        assert (await service.get("/v1/ops/stats"))["resumes_ignored"] == 0
+
+
 async def test_ignored_starts_are_counted_by_channel_and_agent_with_their_cases(tmp_path: Path) -> None:
     """AC-76."""
     async with api(tmp_path) as service:
