@@ -109,7 +109,9 @@ async def test_of_two_in_each_others_way_both_go_through(store: Store, other: St
         return job
 
     await asyncio.gather(store.write(both((1, 2))), other.write(both((2, 1))))
-    assert len(runs) == 3, "one was undone, and run again"
+    assert len(runs) >= 3, (
+        "one was undone and run again; both, where the wait for a lock ends before it is found who is in whose way"
+    )
     ends = await store.read(lambda c: c.execute(select(HEADS.c.next_offset)).scalars().all())
     assert list(ends) == [2, 2]
 
