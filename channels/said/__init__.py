@@ -248,11 +248,11 @@ def _found(
     if not line.days:
         return []
     verbs = verbs or Verbs(line)
-    seen = (
-        replace(_seen(phrase, today, direction), offered=line.is_offered_beside(earlier, phrase))
-        for earlier, phrase in zip((None, *line.days), line.days, strict=False)
-        if (open_ended or not phrase.open_ended) and verbs.tense(phrase.first, phrase.after) in tenses
-    )
+    seen = []
+    for earlier, phrase in zip((None, *line.days), line.days, strict=False):
+        if (open_ended or not phrase.open_ended) and verbs.tense(phrase.first, phrase.after) in tenses:
+            days = _seen(phrase, today, direction)
+            seen.append(replace(days, offered=True) if line.is_offered_beside(earlier, phrase) else days)
     return [days for days in seen if days.days or days.impossible]
 
 

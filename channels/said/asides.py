@@ -125,7 +125,7 @@ def is_only_there(texts: Sequence[str], begin: int, verb: int) -> bool:
 
 def is_of_a_brother(texts: Sequence[str]) -> bool:
     """ "mera bhai dega", "bhai se leke"; in "haan bhai kal dunga" it is only how the other side is called."""
-    return any(
+    return not words.BROTHER.isdisjoint(texts) and any(
         word in words.BROTHER and (texts[place - 1] in words.MINE or texts[place + 1] in words.BESIDE_A_PERSON)
         for place, word in enumerate(texts)
     )
@@ -133,6 +133,8 @@ def is_of_a_brother(texts: Sequence[str]) -> bool:
 
 def is_conditional(texts: Sequence[str], end: int) -> bool:
     """ "salary aayi to 5 ko dunga", "ho sake to 25 ko dunga", "ho sakta hai 25 ko dunga"; but "bola to hai"."""
+    if words.IN_THAT_CASE.isdisjoint(texts) and words.MAY_BE.isdisjoint(texts):
+        return False
     return any(texts[place] in words.MAY_BE and texts[place - 1] in words.COME_TO_BE for place in range(1, end)) or any(
         texts[place] in words.IN_THAT_CASE
         and texts[place - 1] in words.IF_IT_DID

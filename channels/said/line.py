@@ -56,6 +56,7 @@ class Line:
     ids: frozenset[int] = field(init=False)
     alone: frozenset[int] = field(init=False)
     corrects: bool = field(init=False)
+    denies_two: bool = field(init=False)  # "na 18 ko na 20 ko"
 
     money: list[Money] = field(default_factory=list)
     days: list[DayPhrase] = field(default_factory=list)
@@ -74,6 +75,7 @@ class Line:
         ]
         self.texts += [NOTHING] * _LOOKAHEAD
         self.ids = ids(self.items, self.texts)
+        self.denies_two = not words.NA.isdisjoint(self.texts) and sum(text in words.NA for text in self.texts) > 1
         self.corrects = len(self.items) <= LONGEST_BARE_ANSWER and self._takes_one_number_for_another()
         self.alone = self._bare_answer()
 
@@ -189,7 +191,7 @@ class Line:
         if before < 0:
             return False
         word = self.texts[before]
-        return word in _DENIES_AHEAD or (word in words.NA and before == first - 1 and self.texts.count(word) > 1)
+        return word in _DENIES_AHEAD or (word in words.NA and before == first - 1 and self.denies_two)
 
     def denied_at(self, place: int) -> bool:
         """Whether a negation at `place` denies what it follows: not in "nahi to" and "5000, not more", nor in "5000 not 6000"."""

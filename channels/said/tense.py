@@ -47,6 +47,7 @@ class Verbs:
         )
         self._income = self._income or self._of_money_alone
         self.paying = not words.PAYING_NOUN.isdisjoint(said)
+        self._told = not _TOLD.isdisjoint(said)
         places = range(self.length)
         self._verbs = [place for place in places if self._is_verb(place)]
         self._hindi_verbs = [place for place in self._verbs if self.texts[place] not in words.ENGLISH_VERBS]
@@ -63,7 +64,7 @@ class Verbs:
             behind = first_from(self._hindi_verbs, after, end)
             if stops is self.stops[0] and self._is_of_something_else_told(begin, first, after, min(behind, end)):
                 return Tense.OCCASION
-            if self._is_only_told(begin, first, after, min(behind, end), end):
+            if self._told and self._is_only_told(begin, first, after, min(behind, end), end):
                 return Tense.OCCASION
             if behind < end:
                 if asides.is_only_there(self.texts, begin, behind):
@@ -229,6 +230,9 @@ class Verbs:
 
     def recent(self, place: int, reach: int) -> list[str]:
         return self.texts[max(0, place - reach) : place]
+
+
+_TOLD = words.NOT | words.NA | words.SAID | words.OF_A_DEADLINE | words.FALLS_DUE
 
 
 def tense_of_word(word: str) -> Tense | None:
