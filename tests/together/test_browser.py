@@ -219,7 +219,7 @@ def test_without_a_script_everything_can_be_done(room: Room) -> None:
     page.get_by_label("Identifier").fill("kabir@example.com")
     page.get_by_label("Kind").select_option("email")
     page.get_by_role("button", name="Link it").click()
-    expect(page.get_by_text("k•••@example.com")).to_be_visible()
+    expect(page.get_by_role("region", name="What happened").get_by_text("k•••@example.com")).to_be_visible()
     assert 'http-equiv="refresh"' in page.content()
     context.close()
 
