@@ -41,7 +41,7 @@ check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadgroup -rs -m "not process and not thorough and not benchmark"
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not process and not thorough and not benchmark"
 
 test: setup-agents check
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m "(process or thorough) and not benchmark"

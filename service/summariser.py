@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -129,6 +130,7 @@ def _completed(draft: Draft, by_rules: Draft) -> Draft:
     )
 
 
+@cache
 def _prompts() -> dict[str, Callable[..., str]]:
     environment = Environment(
         loader=FileSystemLoader(PROMPTS),

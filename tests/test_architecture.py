@@ -30,8 +30,6 @@ from statemachine.wire import CHANNELS as NAMES_OF_CHANNELS
 from statemachine.wire import MESSAGE_OUTCOMES, OUTCOMES
 from tests.work import grows_linearly
 
-pytestmark = pytest.mark.xdist_group("tree")  # in one process, which reads the code once
-
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("statemachine", "channels", "service")
 
