@@ -92,6 +92,7 @@ def test_no_text_takes_more_work_than_its_length_warrants(unit: str) -> None:
     assert grows_linearly(read, SHORT_TEXT, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", ["1,", "5 ko ", "kal ", "kar diya ", "salary aayegi kal "])
 def test_the_longest_text_is_read_too(unit: str) -> None:
     text = (unit * LONGEST_TEXT)[:LONGEST_TEXT]

@@ -118,6 +118,7 @@ def test_the_revisions_are_one_line() -> None:
     assert len(script.get_heads()) == len(script.get_bases()) == 1
 
 
+@pytest.mark.thorough
 async def test_every_revision_goes_down_and_up_again(empty: Empty) -> None:
     await migrated(empty)
     revisions = list(ScriptDirectory.from_config(alembic_config()).walk_revisions())

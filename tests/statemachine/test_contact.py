@@ -146,6 +146,7 @@ def clocks(zone: str, change: str) -> tuple[list[datetime], list[int]]:
     return minutes, [clock.hour * 60 + clock.minute for clock in local]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("zone", "change"), [(zone, at) for zone, both in CHANGES_OF_TIME.items() for at in both])
 @pytest.mark.parametrize(
     "hours", [(480, 1140), (0, 60), (15, 45), (30, 90), (90, 600), (135, 165), (150, 1440), (1380, 1440)]

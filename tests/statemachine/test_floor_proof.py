@@ -83,6 +83,7 @@ def test_never_is_the_never_list_of_the_page(flow: Flow) -> None:
         assert never(flow, known, None) is None
 
 
+@pytest.mark.thorough
 def test_no_combination_is_granted_what_it_never_may(capsys: pytest.CaptureFixture[str]) -> None:
     covered = granted = 0
     for flow in FLOWS:
@@ -189,15 +190,18 @@ def on_hold_but_for(part: Callable[[Standing], bool]) -> Rule:
     return weakened
 
 
+@pytest.mark.thorough
 def test_the_whole_floor_passes_the_control() -> None:
     assert broken_by(RULES) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("left_out", RULES, ids=lambda rule: rule.__name__)
 def test_each_rule_is_needed(left_out: Rule) -> None:
     assert broken_by([rule for rule in RULES if rule is not left_out]) == {"voice", "whatsapp"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("rule", "weakened"),
     [

@@ -302,6 +302,7 @@ def test_quoting_twice_changes_nothing_and_claims_never_fail(prose: str) -> None
     assert claims_sent(prose) <= BOTH
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit",
     [

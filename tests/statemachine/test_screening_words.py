@@ -25,6 +25,7 @@ PATTERNS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "pattern"), PATTERNS, ids=[name for name, _ in PATTERNS])
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -45,6 +46,7 @@ def _asked(rule: Rule, sentence: Sentence, allowed: frozenset[Decimal]) -> bool:
     return rule.is_broken_by(own_of(sentence, everything, allowed, said.numbers), sentence)
 
 
+@pytest.mark.thorough
 def test_a_rule_that_is_not_asked_would_not_be_broken() -> None:
     """Sentences put together from the words of all rules' examples, in any order."""
     draw = random.Random(11)

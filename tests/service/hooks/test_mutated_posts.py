@@ -215,6 +215,7 @@ def _signable(raw: bytes, key: tuple[str, str]) -> bytes:
     return raw.decode("utf-8", "replace").encode() if key in FORMS else raw
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize("key", SIGNED, ids="-".join)
 def test_a_signed_body_that_was_changed_is_answered_and_loses_nothing(

@@ -118,6 +118,7 @@ async def test_what_can_be_no_id_is_not_found(staged: Api, enter: Enter, path: s
                 await tried(browser, filled(path, **{name: strange}))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("turn", range(2))
 async def test_a_list_names_what_is_asked_of_it_wrongly(busy: Api, enter: Enter, turn: int) -> None:
     """Each filter of every list with one strange value after the other, which are others for each list."""

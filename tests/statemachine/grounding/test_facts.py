@@ -274,6 +274,7 @@ def test_a_whole_turn_of_the_borrower_always_stands(turns: list[Turn]) -> None:
             assert quote_stands(turn.text, turns) == "stands"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", ["nahi ", "a", "haan ", "5,000 ", "na main dunga ", "x. "])
 def test_long_turns_are_read_in_linear_time(unit: str) -> None:
     def read(characters: int) -> None:
