@@ -114,7 +114,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) - digits.startswith("-") > INTEGER_LIMIT_DIGITS:
+    if len(digits) > INTEGER_LIMIT_DIGITS and len(digits.lstrip("-")) > INTEGER_LIMIT_DIGITS:
         raise _Refused(f"a number has more than {INTEGER_LIMIT_DIGITS} digits")
     return int(digits)
 
