@@ -137,7 +137,6 @@ def answered_as_sent(value: Any, status: int = 200) -> Response:
 
 
 Handler = Callable[[Call], Awaitable[Response]]
-OpenHandler = Callable[[Request], Awaitable[Response]]
 
 
 class DirectRoute(APIRoute):
