@@ -230,6 +230,7 @@ async def test_loans_are_reminded_each_for_itself(tmp_path: Path) -> None:
         assert (await ask(service, borrower, loan_id="LN-2")).status == 201
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("action", ["reminder", "payment_link"])
 @pytest.mark.parametrize("outcome", ["attempted", "sent", "failed", "delivered", "read"])
 @pytest.mark.parametrize("elsewhere", ["another cycle", "another loan", "another attempt", "before the cycle"])

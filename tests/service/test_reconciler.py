@@ -200,6 +200,7 @@ async def test_a_vendor_that_refuses_is_told_in_a_sentence(service: Api, vendor:
         await reconciled(service, vendor)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("vendor", GIVEN_ONE_BY_ONE, indirect=True)
 @pytest.mark.parametrize("status", [404, 410, 500, 503])
 async def test_a_call_that_the_vendor_does_not_give_keeps_none_of_the_others_from_coming(
@@ -227,6 +228,7 @@ async def test_the_key_goes_to_the_vendor_as_the_vendor_wants_it(service: Api, v
         await reconciled(service, vendor, key="another")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "answer", [None, 5, "x", {}, [], [5], {"calls": "x"}, {"conversations": [None]}, {"items": [{}]}]
 )

@@ -54,6 +54,7 @@ async def nothing(service: Api) -> None:
 FATES = [nothing, paid, broken, retracted, a_new_cycle]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fate", FATES)
 @pytest.mark.parametrize("by", ["rules", "model"])
 @pytest.mark.parametrize("named", ["a day", "no day"])

@@ -100,6 +100,7 @@ async def is_beside(service: Api) -> None:
 FATES = [is_open, is_kept, is_broken, is_retracted, is_superseded, is_beside]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", [revoked, edited])
 @pytest.mark.parametrize("fate", FATES)
 async def test_the_words_of_a_promise_are_gone_wherever_it_is_told_and_it_stands_as_it_stood(

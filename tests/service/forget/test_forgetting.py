@@ -41,6 +41,7 @@ async def fact_of(service: Api, borrower: str, kind: str = "household") -> str:
     return str(next(item["fact_id"] for item in items if item["kind"] == kind))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scope", ["fact", "term", "everything"])
 async def test_no_trace_is_left_anywhere(
     service: Api, where: Where, tmp_path: Path, scope: str, capsys: pytest.CaptureFixture[str]

@@ -23,6 +23,7 @@ AFTER_THE_CALL = datetime(2026, 11, 22, 5, 45, tzinfo=UTC)
 """Of which ConversationRelay tells no time: its arrival counts."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("one", samples(), ids=lambda s: s.file)
 async def test_every_shared_body_is_taken_through_the_endpoint(one: Sample, tmp_path: Path) -> None:
     async with posting(tmp_path, AFTER_THE_CALL if one.channel == "voice" else AFTER_ALL) as vendor:

@@ -232,6 +232,7 @@ def at_once(one: Sample) -> datetime:
     return max(told) + timedelta(seconds=30) if is_told else datetime(2026, 11, 22, 5, 43, tzinfo=UTC)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("late", [True, False], ids=["as it stands, long after", "at once"])
 @pytest.mark.parametrize("one", samples(), ids=lambda s: s.file)
 async def test_a_shared_body_posted_alone_gives_what_its_index_lists(one: Sample, late: bool, tmp_path: Path) -> None:

@@ -243,6 +243,7 @@ async def test_a_number_that_two_share_brings_nobody_the_others_evidence(where: 
         assert await told_conversations(service, "B-2") == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", list(permutations(range(4))), ids=lambda order: "".join(map(str, order)))
 async def test_what_a_wrong_link_took_is_the_right_borrowers_in_whatever_order_it_is_told(
     tmp_path: Path, order: tuple[int, ...]
