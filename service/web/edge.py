@@ -168,31 +168,6 @@ class _Exchange:
         await self._send(message)
 
 
-class _Patience:
-    """A limit for what this task awaits, as `asyncio.timeout` is one, in a third of its time: every body passes here."""
-
-    __slots__ = ("_over", "_task", "_timer")
-
-    def __init__(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        task = asyncio.current_task(loop)
-        assert task is not None
-        self._task = task
-        self._over = False
-        self._timer = loop.call_later(seconds, self._end)
-
-    def _end(self) -> None:
-        self._over = True
-        self._task.cancel()
-
-    def was_why(self) -> bool:
-        """Whether the task was cancelled by this limit, and by nobody else besides; then it is no longer."""
-        return self._over and self._task.uncancel() == 0
-
-    def lift(self) -> None:
-        self._timer.cancel()
-
-
 class Edge:
     """See the head of this file. Added last, so that it is outermost: `app.add_middleware(Edge, observe=...)`.
 
@@ -267,26 +242,22 @@ class Edge:
         if exchange.announced_bytes > limit:
             raise TooLarge
         chunks: list[bytes] = []
-        patience = _Patience(BODY_LIMIT_SECONDS)
         try:
-            while not exchange.heard_all:
-                message = await exchange.receive()
-                if message["type"] == "http.disconnect":
-                    raise _ClientLeft
-                chunk = message.get("body", b"")
-                chunks.append(chunk)
-                exchange.held_bytes += len(chunk)
-                self._in_flight.bytes += len(chunk)
-                if exchange.held_bytes > limit:
-                    raise TooLarge
-                if self._in_flight.is_overfull():
-                    raise Unavailable("more bodies than this process holds at a time")
-        except asyncio.CancelledError:
-            if not patience.was_why():
-                raise
+            async with asyncio.timeout(BODY_LIMIT_SECONDS):
+                while not exchange.heard_all:
+                    message = await exchange.receive()
+                    if message["type"] == "http.disconnect":
+                        raise _ClientLeft
+                    chunk = message.get("body", b"")
+                    chunks.append(chunk)
+                    exchange.held_bytes += len(chunk)
+                    self._in_flight.bytes += len(chunk)
+                    if exchange.held_bytes > limit:
+                        raise TooLarge
+                    if self._in_flight.is_overfull():
+                        raise Unavailable("more bodies than this process holds at a time")
+        except TimeoutError:
             raise OtherHttp(408) from None
-        finally:
-            patience.lift()
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def _tell(self, exchange: _Exchange, began: float, notes: dict[str, str]) -> None:
